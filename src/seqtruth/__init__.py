@@ -1,0 +1,74 @@
+"""SeqTruth: labels you can trust from many unreliable annotators of the same sequences.
+
+Names are imported when first used, so that ``import seqtruth`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from seqtruth._version import __version__
+
+if TYPE_CHECKING:
+    from seqtruth import datasets, metrics, predictors
+    from seqtruth.aggregators import AggSLC, DawidSkene, MajorityVote
+    from seqtruth.data import Corpus, Crowd, Labelling
+    from seqtruth.errors import SeqTruthError
+    from seqtruth.io import read, write
+    from seqtruth.metrics import evaluate
+    from seqtruth.predictors import Tagger
+    from seqtruth.result import Result
+    from seqtruth.scheme import Scheme
+    from seqtruth.simulate import simulate
+
+_HOMES = {
+    "AggSLC": "aggregators",
+    "Corpus": "data",
+    "Crowd": "data",
+    "DawidSkene": "aggregators",
+    "Labelling": "data",
+    "MajorityVote": "aggregators",
+    "Result": "result",
+    "Scheme": "scheme",
+    "SeqTruthError": "errors",
+    "Tagger": "predictors",
+    "evaluate": "metrics",
+    "read": "io",
+    "simulate": "simulate",
+    "write": "io",
+}
+_ROOMS = ("aggregators", "checks", "datasets", "errors", "metrics", "predictors")
+
+__all__ = [
+    "AggSLC",
+    "Corpus",
+    "Crowd",
+    "DawidSkene",
+    "Labelling",
+    "MajorityVote",
+    "Result",
+    "Scheme",
+    "SeqTruthError",
+    "Tagger",
+    "__version__",
+    "datasets",
+    "evaluate",
+    "metrics",
+    "predictors",
+    "read",
+    "simulate",
+    "write",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"seqtruth.{_HOMES[name]}"), name)
+    if name in _ROOMS:
+        return importlib.import_module(f"seqtruth.{name}")
+    raise AttributeError(f"module 'seqtruth' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_ROOMS})

@@ -1,0 +1,149 @@
+"""The only loop in the house: rounds until nothing changes, each leaving a step in the trace.
+
+A method's state is a dictionary of plain arrays. That makes a round a pure function, and a checkpoint
+nothing more than the state on disk: a run that goes on from it gives the same bytes as one that was
+never interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from seqtruth import archive
+from seqtruth.errors import ConvergenceWarning, InputError
+from seqtruth.trace import Step, Trace
+
+State = archive.Arrays
+Progress = Callable[[Step], None]
+log = logging.getLogger("seqtruth")
+
+
+class Round(NamedTuple):
+    """A round's outcome: the next state and what the trace should say of it."""
+
+    state: State
+    objective: float
+    parts: dict[str, float]
+    change: float = float("nan")
+    confident: int = 0
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where rounds are kept, and for which run (``fingerprint``: method, parameters, input)."""
+
+    folder: Path
+    fingerprint: str
+    resume: bool = False
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "checkpoint.seqtruth"
+
+    def load(self) -> tuple[State, tuple[Step, ...]] | None:
+        """State and steps of the last finished round, where there is one to go on from."""
+        if not self.resume or not self.path.exists():
+            return None
+        meta, state = archive.load(self.path, "checkpoint")
+        if meta.get("fingerprint") != self.fingerprint:
+            raise InputError(
+                "the checkpoint belongs to another run (other input, method or parameters)",
+                where=str(self.path),
+                fix="use another folder, or leave out --resume",
+            )
+        trace = Trace.from_dict(meta["trace"])
+        log.info("going on from round %d (%s)", len(trace), self.path)
+        return state, trace.steps
+
+    def save(self, state: State, trace: Trace) -> None:
+        """Keep a finished round, whole or not at all."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        meta = {"fingerprint": self.fingerprint, "trace": trace.to_dict()}
+        archive.save(self.path, "checkpoint", meta, state)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When to stop, and whom to tell.
+
+    Converged means: the objective moved by no more than ``tol`` of its size, or no label changed.
+    """
+
+    max_iter: int
+    tol: float
+    measure: str = "objective"
+    falls: bool = True
+    checkpoint: Checkpoint | None = None
+    progress: Progress | None = None
+
+
+def iterate(
+    start: Callable[[], State], advance: Callable[[State], Round], rules: Rules
+) -> tuple[State, Trace]:
+    """Repeat ``advance`` from ``start()``, or from the checkpoint, until a stop rule holds."""
+    kept = rules.checkpoint.load() if rules.checkpoint else None
+    state, steps = kept if kept else (start(), ())
+    trace = Trace(steps, "max_iter", rules.measure)
+    rose = False
+    while not _settled(trace, rules.tol) and len(trace) < rules.max_iter:
+        began = time.perf_counter()
+        outcome = advance(state)
+        state = outcome.state
+        step = Step(
+            len(trace) + 1, float(outcome.objective), outcome.parts, float(outcome.change),
+            outcome.confident, time.perf_counter() - began,
+        )  # fmt: skip
+        trace = replace(trace, steps=(*trace.steps, step))
+        log.info("round %d: %s %.6g", step.iteration, rules.measure, step.objective)
+        rose |= _went_wrong(trace, rules)
+        if rules.checkpoint:
+            rules.checkpoint.save(state, trace)
+        if rules.progress:
+            rules.progress(step)
+    if _settled(trace, rules.tol):
+        trace = replace(trace, stop_reason="converged")
+    elif rules.max_iter > 1:
+        warnings.warn(
+            f"stopped at max_iter={rules.max_iter} before convergence; raise max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    if rose:
+        log.info("the objective did not move one way in every round; see the trace")
+    return state, trace
+
+
+def _settled(trace: Trace, tol: float) -> bool:
+    if trace.steps and trace.steps[-1].change == 0.0:
+        return True
+    if len(trace) < 2:
+        return False
+    before, now = trace.objective[-2:]
+    return bool(abs(now - before) <= tol * max(abs(before), 1e-12))
+
+
+def _went_wrong(trace: Trace, rules: Rules) -> bool:
+    if len(trace) < 2:
+        return False
+    before, now = trace.objective[-2:]
+    drift = now - before if rules.falls else before - now
+    return drift > 1e-9 * abs(before)
+
+
+def fingerprint(method: str, parameters: dict[str, object], digest: str) -> str:
+    """Text that is equal for runs that would give the same answer."""
+    return json.dumps([method, parameters, digest], sort_keys=True, default=str)
+
+
+def scalar(value: float) -> np.ndarray:
+    """A number as an array, for a state."""
+    return np.array([value], np.float64)

@@ -1,0 +1,48 @@
+"""Majority vote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from seqtruth.aggregators.base import Aggregator, Outcome, Task
+from seqtruth.objective import weighted_vote
+
+
+@dataclass(frozen=True, kw_only=True)
+class MajorityVote(Aggregator):
+    """The label with most votes, token by token.
+
+    y_i = argmax_l Σ_j [y^j_i = l]
+
+    The tie rule is part of the method: on crowd data it moves strict F1 by several points.
+    Neighbouring tokens are not looked at, so the labels need not obey the scheme.
+
+    Parameters
+    ----------
+    ties : ``"alphabetical"`` (B- before I- before O), ``"entity"`` (any entity label before O),
+        ``"O"`` (O first) or ``"random"`` (by ``seed``).
+    seed : for random ties.
+
+    Examples
+    --------
+    >>> from seqtruth.data import Crowd
+    >>> votes = {"a": [["B-PER"]], "b": [["B-PER"]], "c": [["O"]]}
+    >>> MajorityVote().fit(Crowd.of(votes, [["Ann"]])).tags.tolist()
+    [0]
+    """
+
+    name: ClassVar[str] = "mv"
+
+    ties: str = "alphabetical"
+    seed: int = 0
+
+    def _fit(self, task: Task) -> Outcome:
+        crowd = task.crowd
+        ones = np.ones(crowd.n_workers)
+        vote = weighted_vote(
+            crowd, ones, np.ones(crowd.n_labels), ties=self.ties, seed=self.seed, known=task.known
+        )
+        return Outcome(vote.tags, vote.probabilities, ones)

@@ -1,0 +1,114 @@
+"""Saved results, taggers and checkpoints: one zip file of JSON and plain arrays.
+
+Nothing in it is ever executed: arrays are read with pickling off, strings are bytes and offsets, and
+the zip's own checksums find a truncated or altered file. Times are left out of the file, so that the
+same content gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from seqtruth.errors import InputError
+from seqtruth.io.files import atomic_path
+
+Arrays = dict[str, npt.NDArray[Any]]
+VERSION = 1
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def save(path: str | Path, kind: str, meta: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Write whole or not at all. ``kind`` is checked when reading."""
+    head = {"format": f"seqtruth-{kind}", "version": VERSION, **meta}
+    with atomic_path(Path(path)) as temporary, zipfile.ZipFile(temporary, "w") as file:
+        _member(file, "meta.json", json.dumps(head, indent=1, sort_keys=True).encode())
+        for name, array in arrays.items():
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
+            _member(file, f"{name}.npy", buffer.getvalue())
+
+
+def _member(file: zipfile.ZipFile, name: str, content: bytes) -> None:
+    info = zipfile.ZipInfo(name, _EPOCH)
+    info.external_attr = 0o644 << 16
+    file.writestr(info, content, zipfile.ZIP_DEFLATED, compresslevel=4)
+
+
+def load(path: str | Path, kind: str) -> tuple[dict[str, Any], Arrays]:
+    """Read what :func:`save` wrote; anything else is an :class:`InputError`."""
+    where = str(path)
+    if not Path(path).is_file():
+        raise InputError("no such file", where=where)
+    try:
+        with zipfile.ZipFile(path) as file:
+            meta = json.loads(file.read("meta.json"))
+            if not isinstance(meta, dict) or meta.get("format") != f"seqtruth-{kind}":
+                found = meta.get("format") if isinstance(meta, dict) else None
+                raise InputError(f"this is not a saved {kind}", where=where, got=repr(found))
+            if meta.get("version") != VERSION:
+                raise InputError(
+                    f"saved by another version of the format (this one reads {VERSION})",
+                    where=where,
+                    got=repr(meta.get("version")),
+                    fix="upgrade seqtruth, or save it again",
+                )
+            arrays = {
+                name.removesuffix(".npy"): np.lib.format.read_array(
+                    io.BytesIO(file.read(name)), allow_pickle=False
+                )
+                for name in file.namelist()
+                if name.endswith(".npy")
+            }
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, OSError,
+            NotImplementedError, RuntimeError, MemoryError) as error:  # fmt: skip
+        raise InputError(
+            f"this is not a saved {kind}, or it is damaged ({error})",
+            where=where,
+            fix="save it again",
+        ) from error
+    return meta, arrays
+
+
+def pack_strings(name: str, strings: pa.Array) -> Arrays:
+    """A string column as two arrays: UTF-8 bytes and offsets."""
+    column = strings.cast(pa.large_string())
+    offsets = np.frombuffer(column.buffers()[1] or bytes(8), np.int64)
+    offsets = offsets[column.offset : column.offset + len(column) + 1]
+    data = np.frombuffer(column.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
+    return {f"{name}.bytes": data, f"{name}.offsets": offsets - offsets[0]}
+
+
+def unpack_strings(name: str, arrays: Arrays, where: str) -> pa.Array:
+    """Inverse of :func:`pack_strings`, checked."""
+    try:
+        data = np.ascontiguousarray(arrays[f"{name}.bytes"], np.uint8)
+        offsets = np.ascontiguousarray(arrays[f"{name}.offsets"], np.int64)
+        if offsets[0] != 0 or offsets[-1] != len(data) or (np.diff(offsets) < 0).any():
+            raise ValueError("offsets out of range")
+        column = pa.LargeStringArray.from_buffers(
+            len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data)
+        )
+        column.validate(full=True)
+    except (KeyError, IndexError, ValueError, pa.ArrowInvalid) as error:
+        raise InputError(f"the column {name!r} is damaged ({error})", where=where) from error
+    return column
+
+
+def within(arrays: Arrays, folder: str) -> Arrays:
+    """The arrays whose names begin with ``folder/``, without it."""
+    return {k.removeprefix(folder + "/"): v for k, v in arrays.items() if k.startswith(folder + "/")}
+
+
+def under(arrays: Mapping[str, npt.NDArray[Any]], folder: str) -> Arrays:
+    """The same arrays with ``folder/`` put before their names."""
+    return {f"{folder}/{name}": array for name, array in arrays.items()}

@@ -1,0 +1,77 @@
+"""How our loops become machine code, and how they run on all cores with one answer.
+
+Kernels are plain functions over flat arrays, compiled by Numba without the GIL and cached on disk.
+Parallelism is not inside them: :func:`map_chunks` cuts the sentences into a number of chunks that
+depends on the data only, runs the same kernel on each in a thread, and hands the partial results
+back *in order*, so that sums are the same bytes whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import ParamSpec, TypeVar, cast
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Array types as kernels name them.
+I8 = npt.NDArray[np.int8]
+I16 = npt.NDArray[np.int16]
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+U64 = npt.NDArray[np.uint64]
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+Bool = npt.NDArray[np.bool_]
+
+#: Chunks are cut so that each holds about this many tokens, and never more than MAX_CHUNKS.
+TOKENS_PER_CHUNK = 8192
+MAX_CHUNKS = 32
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile ``function`` with Numba: no GIL, cached on disk, IEEE division."""
+    return cast(
+        Callable[P, R], numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    )
+
+
+def kernels_are_cached() -> bool:
+    """Whether an earlier run has left compiled kernels (else the first use takes some seconds)."""
+    folders = [Path(__file__).parent / "__pycache__"]
+    if custom := os.environ.get("NUMBA_CACHE_DIR"):
+        folders.append(Path(custom))
+    return any(True for folder in folders if folder.is_dir() for _ in folder.rglob("*.nbi"))
+
+
+def threads() -> int:
+    """Number of worker threads: ``SEQTRUTH_THREADS`` or the cores this process may use."""
+    if text := os.environ.get("SEQTRUTH_THREADS"):
+        return max(1, int(text))
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def chunk_bounds(token_offsets: I64) -> I64:
+    """Sentence numbers at which to cut, balanced by tokens; depends on the data alone."""
+    n_tokens = int(token_offsets[-1])
+    n_chunks = max(1, min(MAX_CHUNKS, n_tokens // TOKENS_PER_CHUNK))
+    marks = np.arange(1, n_chunks) * (n_tokens / n_chunks)
+    inner = np.searchsorted(token_offsets, marks)
+    return np.unique(np.concatenate([[0], inner, [len(token_offsets) - 1]]))
+
+
+def map_chunks(function: Callable[[int, int], R], bounds: I64) -> list[R]:
+    """Run ``function(first_sentence, last_sentence)`` on each chunk; results in chunk order."""
+    pairs = [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    n_threads = min(threads(), len(pairs))
+    if n_threads <= 1:
+        return [function(a, b) for a, b in pairs]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(lambda pair: function(*pair), pairs))

@@ -1,0 +1,614 @@
+"""The data model: a corpus of token sequences, and a crowd's labels on it, in flat columns.
+
+``Corpus`` holds the sequences (in the docs simply *sentences*); ``Crowd`` adds who labelled what.
+Both are immutable. A labelling by one hand, such as a gold standard, is a crowd of one.
+
+A crowd has one *row* per (sentence, annotator), rows sorted by sentence and then annotator, and
+one flat array of tags, one byte each. "Saw the sentence and marked nothing" is a row of ``O``;
+"never saw it" is no row; "did not say, at this token" is -1 inside a row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seqtruth import spans as spans_
+from seqtruth.errors import DataError
+from seqtruth.scheme import Scheme, detect
+
+Selection = npt.NDArray[Any] | Sequence[Any] | slice
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Token sequences, without labels.
+
+    Parameters
+    ----------
+    token_offsets : int64[S+1], start of each sentence in the flat token array.
+    sentence_ids : S unique names.
+    tokens : T strings, or None where the source had none (crowd-kit tables).
+    documents, sentence_document : names of documents and, per sentence, the number of its own.
+        Where the source knows no documents, every sentence is in document 0, ``""``.
+    texts : original text of each sentence, where the source had character offsets.
+    char_starts, char_ends : int32[T], offsets of each token in its sentence's text.
+    """
+
+    token_offsets: npt.NDArray[np.int64]
+    sentence_ids: pa.Array
+    tokens: pa.Array | None
+    documents: tuple[str, ...] = ("",)
+    sentence_document: npt.NDArray[np.int32] | None = None
+    texts: pa.Array | None = None
+    char_starts: npt.NDArray[np.int32] | None = None
+    char_ends: npt.NDArray[np.int32] | None = None
+
+    def __post_init__(self) -> None:
+        offsets = np.ascontiguousarray(self.token_offsets, np.int64)
+        ids = _strings(self.sentence_ids)
+        n_sentences = len(offsets) - 1
+        if n_sentences < 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+            raise DataError("token_offsets must start at 0 and never decrease")
+        if len(ids) != n_sentences:
+            raise DataError(f"{n_sentences} sentences need as many ids", got=str(len(ids)))
+        if len(ids.unique()) != len(ids):
+            raise DataError("sentence ids must be unique", got=repr(_first_repeat(ids)))
+        document = self.sentence_document
+        document = np.zeros(n_sentences, np.int32) if document is None else document
+        if len(document) != n_sentences:
+            raise DataError("every sentence needs its document's number", got=str(len(document)))
+        values = {
+            "token_offsets": offsets,
+            "sentence_ids": ids,
+            "sentence_document": np.ascontiguousarray(document, np.int32),
+            "tokens": None if self.tokens is None else _strings(self.tokens),
+            "texts": None if self.texts is None else _strings(self.texts),
+        }
+        for name in ("char_starts", "char_ends"):
+            column = getattr(self, name)
+            values[name] = None if column is None else np.ascontiguousarray(column, np.int32)
+        for name in ("tokens", "char_starts", "char_ends"):
+            column = values[name]
+            if column is not None and len(column) != offsets[-1]:
+                raise DataError(f"{name} must have {offsets[-1]} entries", got=str(len(column)))
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                value = value.view()
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(
+        cls,
+        sentences: Iterable[Sequence[str]],
+        ids: Sequence[str] | None = None,
+        documents: Sequence[str] | None = None,
+    ) -> Corpus:
+        """Make a corpus from lists of tokens.
+
+        Examples
+        --------
+        >>> Corpus.of([["Obama", "visited", "Ames"], ["Yes"]]).n_tokens
+        4
+        """
+        lists = [list(sentence) for sentence in sentences]
+        lengths = np.array([len(sentence) for sentence in lists], np.int64)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        names, numbers = _number(documents) if documents is not None else (("",), None)
+        return cls(
+            offsets,
+            pa.array(ids if ids is not None else [str(i) for i in range(len(lists))], pa.string()),
+            pa.array([token for sentence in lists for token in sentence], pa.large_string()),
+            names,
+            numbers,
+        )
+
+    @property
+    def n_sentences(self) -> int:
+        return len(self.token_offsets) - 1
+
+    @property
+    def n_tokens(self) -> int:
+        return int(self.token_offsets[-1])
+
+    def words(self, sentence: int) -> list[str]:
+        """Tokens of one sentence."""
+        if self.tokens is None:
+            return ["_"] * int(self.token_offsets[sentence + 1] - self.token_offsets[sentence])
+        a, b = self.token_offsets[sentence : sentence + 2]
+        words: list[str] = self.tokens[a:b].to_pylist()
+        return words
+
+    def __getitem__(self, selection: Selection) -> Corpus:
+        """The sentences at these places (mask, numbers or slice), in that order."""
+        return self._take(_places(selection, self.n_sentences))
+
+    def _take(self, chosen: npt.NDArray[np.int64]) -> Corpus:
+        offsets, flat = gather(self.token_offsets, chosen)
+        assert self.sentence_document is not None
+        return Corpus(
+            offsets,
+            self.sentence_ids.take(chosen),
+            None if self.tokens is None else self.tokens.take(flat),
+            self.documents,
+            self.sentence_document[chosen],
+            None if self.texts is None else self.texts.take(chosen),
+            None if self.char_starts is None else self.char_starts[flat],
+            None if self.char_ends is None else self.char_ends[flat],
+        )
+
+    def find(self, ids: pa.Array) -> npt.NDArray[np.int64]:
+        """Place of each id here, -1 for those not here."""
+        found = pc.index_in(_strings(ids), value_set=self.sentence_ids)
+        return np.asarray(found.fill_null(-1)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """Many annotators' tags on one corpus.
+
+    Use :meth:`build` unless the columns are already sorted and coded.
+
+    Parameters
+    ----------
+    corpus : the sentences.
+    scheme : labels and their rules.
+    workers : annotators' names.
+    row_sentence, row_worker : int32[R], sorted by sentence, then worker; no pair twice.
+    tags : int8[A], each row's tags one after the other; -1 where not labelled.
+
+    Examples
+    --------
+    >>> crowd = Crowd.of({"ann": [["B-PER", "O"]], "bob": [["O", "O"]]}, tokens=[["Ann", "ran"]])
+    >>> print(crowd)
+    1 sentence · 2 annotators · 3 tags · IOB2
+    """
+
+    corpus: Corpus
+    scheme: Scheme
+    workers: tuple[str, ...]
+    row_sentence: npt.NDArray[np.int32]
+    row_worker: npt.NDArray[np.int32]
+    tags: npt.NDArray[np.int8]
+
+    def __post_init__(self) -> None:
+        sentence = np.ascontiguousarray(self.row_sentence, np.int32)
+        worker = np.ascontiguousarray(self.row_worker, np.int32)
+        tags = np.ascontiguousarray(self.tags, np.int8)
+        if len(sentence) != len(worker):
+            raise DataError("row_sentence and row_worker must have the same length")
+        if len(set(self.workers)) != len(self.workers):
+            raise DataError("annotators' names must be unique")
+        if len(sentence):
+            if sentence.min() < 0 or sentence.max() >= self.corpus.n_sentences:
+                raise DataError("row_sentence points outside the corpus")
+            if worker.min() < 0 or worker.max() >= len(self.workers):
+                raise DataError("row_worker points outside the annotators")
+            key = sentence.astype(np.int64) * len(self.workers) + worker
+            if (np.diff(key) <= 0).any():
+                raise DataError("rows must be sorted by sentence and worker, without repeats")
+        for name, array in (("row_sentence", sentence), ("row_worker", worker), ("tags", tags)):
+            array = array.view()
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        if len(tags) != self.row_offsets[-1]:
+            raise DataError(f"rows need {self.row_offsets[-1]} tags", got=str(len(tags)))
+        if len(tags) and (tags.min() < -1 or tags.max() >= len(self.scheme.labels)):
+            raise DataError("tags must be label numbers or -1")
+
+    @classmethod
+    def build(
+        cls,
+        corpus: Corpus,
+        labels: Sequence[str],
+        workers: Sequence[str],
+        row_sentence: npt.ArrayLike,
+        row_worker: npt.ArrayLike,
+        tags: npt.ArrayLike,
+        scheme: str | None = None,
+    ) -> Crowd:
+        """Sort, code and check columns in any order; ``labels`` is what the numbers in ``tags`` mean.
+
+        ``scheme`` is detected where not given.
+        """
+        sentence = np.asarray(row_sentence, np.int64)
+        worker = np.asarray(row_worker, np.int64)
+        raw = np.asarray(tags)
+        lengths = np.diff(corpus.token_offsets)
+        if len(sentence) and (sentence.min() < 0 or sentence.max() >= corpus.n_sentences):
+            raise DataError("row_sentence points outside the corpus")
+        offsets = np.concatenate([[0], np.cumsum(lengths[sentence])]).astype(np.int64)
+        if len(raw) != offsets[-1]:
+            raise DataError(f"rows need {offsets[-1]} tags", got=str(len(raw)))
+        present = np.zeros(len(labels), np.bool_)
+        present[np.unique(raw[raw >= 0])] = True
+        used = [label for label, here in zip(labels, present, strict=True) if here]
+        if scheme is None:
+            numbers = np.cumsum(present) - 1
+            compact = np.append(numbers, -1)[raw].astype(np.int16)
+            scheme = detect(used, compact, offsets[:-1])
+        rules = Scheme.of(scheme, used)
+        recode = np.array(
+            [rules.index(label) if here else -1 for label, here in zip(labels, present, strict=True)]
+            + [-1],
+            np.int8,
+        )
+        order = np.lexsort((worker, sentence))
+        pairs = sentence[order] * max(1, len(workers)) + worker[order]
+        twice = np.flatnonzero(np.diff(pairs) == 0)
+        if len(twice):
+            row = order[twice[0]]
+            raise DataError(
+                f"annotator {workers[worker[row]]!r} labelled the sentence twice",
+                where=f"sentence {corpus.sentence_ids[int(sentence[row])].as_py()!r}",
+                fix="keep one of the two, or give the second pass a name of its own",
+            )
+        coded = recode[raw]
+        if (np.diff(order) != 1).any():
+            coded = coded[gather(offsets, order)[1]]
+        return cls(
+            corpus,
+            rules,
+            tuple(workers),
+            sentence[order].astype(np.int32),
+            worker[order].astype(np.int32),
+            coded,
+        )
+
+    @classmethod
+    def of(
+        cls,
+        annotations: dict[str, Sequence[Sequence[str | None] | None]],
+        tokens: Sequence[Sequence[str]],
+        scheme: str | None = None,
+        ids: Sequence[str] | None = None,
+    ) -> Crowd:
+        """Make a crowd from lists: per annotator one tag list (or None) per sentence."""
+        corpus = Corpus.of(tokens, ids)
+        numbers: dict[str, int] = {}
+        sentence, worker, flat = [], [], []
+        for w, (name, sequences) in enumerate(annotations.items()):
+            if len(sequences) != corpus.n_sentences:
+                raise DataError(
+                    f"annotator {name!r} must have one entry per sentence ({corpus.n_sentences})",
+                    got=str(len(sequences)),
+                )
+            for s, sequence in enumerate(sequences):
+                if sequence is None:
+                    continue
+                if len(sequence) != len(tokens[s]):
+                    raise DataError(
+                        f"annotator {name!r} needs one tag per token ({len(tokens[s])})",
+                        where=f"sentence {s}",
+                        got=str(len(sequence)),
+                    )
+                sentence.append(s)
+                worker.append(w)
+                flat += [
+                    -1 if tag is None else numbers.setdefault(tag, len(numbers)) for tag in sequence
+                ]
+        return cls.build(
+            corpus, list(numbers), list(annotations), sentence, worker, np.array(flat, np.int16), scheme
+        )
+
+    @property
+    def n_sentences(self) -> int:
+        return self.corpus.n_sentences
+
+    @property
+    def n_tokens(self) -> int:
+        return self.corpus.n_tokens
+
+    @property
+    def n_workers(self) -> int:
+        return len(self.workers)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.row_sentence)
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.scheme.labels)
+
+    @cached_property
+    def row_offsets(self) -> npt.NDArray[np.int64]:
+        """int64[R+1]: start of each row's tags."""
+        lengths = np.diff(self.corpus.token_offsets)[self.row_sentence]
+        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+    @cached_property
+    def sentence_rows(self) -> npt.NDArray[np.int64]:
+        """int64[S+1]: first row of each sentence."""
+        return np.searchsorted(self.row_sentence, np.arange(self.n_sentences + 1)).astype(np.int64)
+
+    @cached_property
+    def covered(self) -> npt.NDArray[np.bool_]:
+        """bool[S]: does anybody label anything in the sentence?"""
+        voted = np.concatenate([[0], np.cumsum(self.tags >= 0)])
+        per_row = voted[self.row_offsets[1:]] > voted[self.row_offsets[:-1]]
+        mask = np.zeros(self.n_sentences, np.bool_)
+        mask[self.row_sentence[per_row]] = True
+        return mask
+
+    @cached_property
+    def worker_sentences(self) -> npt.NDArray[np.int64]:
+        """int64[W]: sentences each annotator labelled."""
+        return np.bincount(self.row_worker, minlength=self.n_workers)
+
+    @cached_property
+    def worker_tokens(self) -> npt.NDArray[np.int64]:
+        """int64[W]: tokens each annotator labelled."""
+        voted = np.concatenate([[0], np.cumsum(self.tags >= 0)])
+        per_row = voted[self.row_offsets[1:]] - voted[self.row_offsets[:-1]]
+        return np.bincount(self.row_worker, per_row, self.n_workers).astype(np.int64)
+
+    def row(self, sentence: int, worker: int) -> npt.NDArray[np.int8] | None:
+        """One annotator's tags on one sentence, None where he did not see it."""
+        a, b = self.sentence_rows[sentence : sentence + 2]
+        hit = np.flatnonzero(self.row_worker[a:b] == worker)
+        if not len(hit):
+            return None
+        r = a + hit[0]
+        return self.tags[self.row_offsets[r] : self.row_offsets[r + 1]]
+
+    def labelling(self, worker: int | None = None) -> Labelling:
+        """One annotator's labels laid over the corpus; may be left out for a crowd of one."""
+        if worker is None:
+            if self.n_workers != 1:
+                raise DataError(
+                    "a labelling is by one hand", got=f"{self.n_workers} annotators",
+                    fix="name one of them, or aggregate first",
+                )
+            worker = 0
+        rows = np.flatnonzero(self.row_worker == worker)
+        _, source = gather(self.row_offsets, rows)
+        _, target = gather(self.corpus.token_offsets, self.row_sentence[rows])
+        tags = np.full(self.n_tokens, -1, np.int8)
+        tags[target] = self.tags[source]
+        return Labelling(self.corpus, self.scheme, tags)
+
+    def __getitem__(self, selection: Selection) -> Crowd:
+        """The crowd on the chosen sentences (mask, numbers or slice), in that order.
+
+        All annotators stay listed, so that results of parts can be added up.
+        """
+        chosen = _places(selection, self.n_sentences)
+        counts, rows = gather(self.sentence_rows, chosen)
+        _, flat = gather(self.row_offsets, rows)
+        return replace(
+            self,
+            corpus=self.corpus._take(chosen),
+            row_sentence=np.repeat(np.arange(len(chosen), dtype=np.int32), np.diff(counts)),
+            row_worker=self.row_worker[rows],
+            tags=self.tags[flat],
+        )
+
+    def select_workers(self, names: Iterable[str]) -> Crowd:
+        """The crowd reduced to these annotators, in this order; sentences stay."""
+        wanted = list(names)
+        unknown = [name for name in wanted if name not in self.workers]
+        if unknown:
+            raise DataError("no such annotator", got=repr(unknown[0]))
+        number = np.full(self.n_workers, -1, np.int64)
+        number[[self.workers.index(name) for name in wanted]] = np.arange(len(wanted))
+        rows = np.flatnonzero(number[self.row_worker] >= 0)
+        _, flat = gather(self.row_offsets, rows)
+        sentence, worker = self.row_sentence[rows], number[self.row_worker[rows]]
+        order = np.lexsort((worker, sentence))
+        tags = self.tags[flat]
+        lengths = np.diff(self.row_offsets)[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return replace(
+            self,
+            workers=tuple(wanted),
+            row_sentence=sentence[order],
+            row_worker=worker[order].astype(np.int32),
+            tags=tags[gather(offsets, order)[1]],
+        )
+
+    @staticmethod
+    def concat(crowds: Sequence[Crowd]) -> Crowd:
+        """Put crowds on different sentences together; annotators of one name are one annotator."""
+        if not crowds:
+            raise DataError("nothing to put together")
+        kinds = {crowd.scheme.kind for crowd in crowds}
+        if len(kinds) > 1:
+            raise DataError(
+                "crowds have different schemes", got=", ".join(sorted(kinds)),
+                fix="convert them first with crowd.respell(kind)",
+            )
+        scheme = Scheme.of(crowds[0].scheme.kind, {lab for c in crowds for lab in c.scheme.labels})
+        workers = list(dict.fromkeys(name for crowd in crowds for name in crowd.workers))
+        numbers = {name: i for i, name in enumerate(workers)}
+        corpus = _concat_corpora([crowd.corpus for crowd in crowds])
+        first = np.cumsum([0] + [crowd.n_sentences for crowd in crowds])
+        worker, tags = [], []
+        for crowd in crowds:
+            recode = np.array([scheme.index(lab) for lab in crowd.scheme.labels] + [-1], np.int8)
+            tags.append(recode[crowd.tags])
+            mine = np.array([numbers[name] for name in crowd.workers] or [0], np.int64)
+            worker.append(mine[crowd.row_worker])
+        return Crowd.build(
+            corpus,
+            scheme.labels,
+            workers,
+            np.concatenate([c.row_sentence + a for c, a in zip(crowds, first, strict=False)]),
+            np.concatenate(worker),
+            np.concatenate(tags),
+            scheme.kind,
+        ).with_labels(scheme)
+
+    def with_labels(self, scheme: Scheme) -> Crowd:
+        """The same crowd with its tags numbered by ``scheme``, which must know all of them."""
+        if scheme == self.scheme:
+            return self
+        recode = np.array([scheme.index(label) for label in self.scheme.labels] + [-1], np.int8)
+        return replace(self, scheme=scheme, tags=recode[self.tags])
+
+    def respell(self, kind: str) -> Crowd:
+        """The crowd with every row converted to another scheme (``"iob2"``, ``"bioes"`` …)."""
+        names = [f"I-{name}" for name in self.scheme.types] if self.scheme.kind != "plain" else []
+        target = Scheme.of(kind, names)
+        return replace(
+            self,
+            scheme=target,
+            tags=spans_.convert(self.tags, self.row_offsets, self.scheme, target),
+        )
+
+    def abstaining(self, label: str) -> Crowd:
+        """The crowd with every ``label`` read as "no opinion" (rules and models that stay silent)."""
+        if label not in self.scheme.labels:
+            raise DataError("no such label to abstain with", got=repr(label))
+        return replace(
+            self, tags=np.where(self.tags == self.scheme.index(label), np.int8(-1), self.tags)
+        )
+
+    def digest(self) -> str:
+        """SHA-256 of everything that matters: same crowd, same digest, whatever file it came from."""
+        h = hashlib.sha256()
+        h.update(repr((self.scheme, self.workers)).encode())
+        for array in (self.corpus.token_offsets, self.row_sentence, self.row_worker, self.tags):
+            h.update(np.ascontiguousarray(array).view(np.uint8))
+        for column in (self.corpus.sentence_ids, self.corpus.tokens):
+            if column is not None:
+                flat = column.cast(pa.large_string())
+                offsets = np.frombuffer(flat.buffers()[1], np.int64)[
+                    flat.offset : flat.offset + len(flat) + 1
+                ]
+                h.update(np.diff(offsets).view(np.uint8))
+                if flat.buffers()[2] is not None:
+                    h.update(memoryview(flat.buffers()[2])[offsets[0] : offsets[-1]])
+        return h.hexdigest()
+
+    def __str__(self) -> str:
+        def count(n: int, word: str) -> str:
+            return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+        parts = [
+            count(self.n_sentences, "sentence"),
+            count(self.n_workers, "annotator"),
+            count(self.n_labels, "tag"),
+            self.scheme.kind.upper(),
+        ]
+        return " · ".join(parts)
+
+    def __repr__(self) -> str:
+        return f"<Crowd: {self}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Labelling:
+    """One tag per token by one hand: a gold standard, a result, one annotator's view.
+
+    Parameters
+    ----------
+    corpus : the sentences.
+    scheme : labels and their rules.
+    tags : int8[T]; -1 where there is no label.
+    """
+
+    corpus: Corpus
+    scheme: Scheme
+    tags: npt.NDArray[np.int8]
+
+    def as_crowd(self, name: str = "truth") -> Crowd:
+        """The same as a crowd of one annotator, who has a row wherever any tag is set."""
+        labelled = np.concatenate([[0], np.cumsum(self.tags >= 0)])
+        bounds = labelled[self.corpus.token_offsets]
+        rows = np.flatnonzero((np.diff(bounds) > 0) | (np.diff(self.corpus.token_offsets) == 0))
+        _, flat = gather(self.corpus.token_offsets, rows)
+        return Crowd(
+            self.corpus, self.scheme, (name,), rows.astype(np.int32),
+            np.zeros(len(rows), np.int32), self.tags[flat],
+        )
+
+
+def gather(
+    offsets: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """CSR selection: offsets of the chosen segments laid side by side, and the flat places to take.
+
+    >>> gather(np.array([0, 2, 2, 5]), np.array([2, 0]))[1].tolist()
+    [2, 3, 4, 0, 1]
+    """
+    starts, lengths = offsets[:-1][chosen], np.diff(offsets)[chosen]
+    out = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return out, np.repeat(starts - out[:-1], lengths) + np.arange(out[-1])
+
+
+def _places(selection: Selection, n: int) -> npt.NDArray[np.int64]:
+    if isinstance(selection, slice):
+        return np.arange(n)[selection]
+    array = np.asarray(selection)
+    if array.dtype == np.bool_:
+        if array.shape != (n,):
+            raise DataError(f"a mask must have {n} entries", got=str(array.shape))
+        return np.flatnonzero(array)
+    if array.size == 0:
+        return np.zeros(0, np.int64)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise DataError("select sentences by a mask, a slice or numbers", got=str(array.dtype))
+    if array.min() < -n or array.max() >= n:
+        raise DataError(f"sentence numbers must be below {n}", got=str(array.max()))
+    return np.where(array < 0, array + n, array).astype(np.int64)
+
+
+def _strings(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """One contiguous large_string array."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    return column if column.type == pa.large_string() else column.cast(pa.large_string())
+
+
+def _first_repeat(ids: pa.Array) -> str:
+    seen: set[str] = set()
+    for name in ids.to_pylist():
+        if name in seen:
+            return str(name)
+        seen.add(name)
+    return ""
+
+
+def _number(names: Sequence[str]) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:
+    numbers: dict[str, int] = {}
+    column = [numbers.setdefault(name, len(numbers)) for name in names]
+    return tuple(numbers), np.array(column, np.int32)
+
+
+def _concat_corpora(corpora: Sequence[Corpus]) -> Corpus:
+    def joined(name: str) -> Any:
+        columns = [getattr(corpus, name) for corpus in corpora]
+        if any(column is None for column in columns):
+            return None
+        if isinstance(columns[0], np.ndarray):
+            return np.concatenate(columns)
+        return pa.concat_arrays(columns)
+
+    lengths = np.concatenate([np.diff(corpus.token_offsets) for corpus in corpora])
+    documents = list(dict.fromkeys(name for corpus in corpora for name in corpus.documents))
+    numbers = {name: i for i, name in enumerate(documents)}
+    document = []
+    for corpus in corpora:
+        mine = np.array([numbers[name] for name in corpus.documents], np.int32)
+        assert corpus.sentence_document is not None
+        document.append(mine[corpus.sentence_document])
+    return Corpus(
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        joined("sentence_ids"),
+        joined("tokens"),
+        tuple(documents),
+        np.concatenate(document),
+        joined("texts"),
+        joined("char_starts"),
+        joined("char_ends"),
+    )

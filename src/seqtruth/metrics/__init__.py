@@ -1,0 +1,70 @@
+"""Scores: against a gold standard, between annotators, and of confidences."""
+
+from seqtruth.metrics.agreement import Agreement, Pairs, agreement, krippendorff_alpha, pairs
+from seqtruth.metrics.align import Aligned, Labelled, align, as_labelling
+from seqtruth.metrics.bootstrap import Comparison, paired_bootstrap
+from seqtruth.metrics.calibration import (
+    Calibration,
+    CalibrationScore,
+    Reliability,
+    brier_score,
+    calibration,
+    calibration_score,
+    expected_calibration_error,
+    reliability,
+)
+from seqtruth.metrics.evaluate import Evaluation, evaluate
+from seqtruth.metrics.labelset import label_set_scores
+from seqtruth.metrics.score import Averages, Score
+from seqtruth.metrics.selective import Selective, selective_scores
+from seqtruth.metrics.span import SpanScores, span_scores
+from seqtruth.metrics.token import TokenScores, token_scores
+from seqtruth.metrics.workers import (
+    Correlation,
+    WorkerScores,
+    average_ranks,
+    correlate,
+    pearson,
+    spearman,
+    worker_scores,
+)
+
+__all__ = [
+    "Agreement",
+    "Aligned",
+    "Averages",
+    "Calibration",
+    "CalibrationScore",
+    "Comparison",
+    "Correlation",
+    "Evaluation",
+    "Labelled",
+    "Pairs",
+    "Reliability",
+    "Score",
+    "Selective",
+    "SpanScores",
+    "TokenScores",
+    "WorkerScores",
+    "agreement",
+    "align",
+    "as_labelling",
+    "average_ranks",
+    "brier_score",
+    "calibration",
+    "calibration_score",
+    "correlate",
+    "evaluate",
+    "expected_calibration_error",
+    "krippendorff_alpha",
+    "label_set_scores",
+    "paired_bootstrap",
+    "pairs",
+    "pearson",
+    "reliability",
+    "selective_scores",
+    "span_scores",
+    "spearman",
+    "token_scores",
+    "worker_scores",
+]

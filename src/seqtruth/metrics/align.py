@@ -1,0 +1,171 @@
+"""Lay a result and a gold standard side by side: same sentences, same order, same labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from seqtruth import spans
+from seqtruth.data import Corpus, Crowd, Labelling, gather
+from seqtruth.errors import DataError, InputError
+from seqtruth.io import read
+from seqtruth.metrics.sentences import Sentences, choose, match_sentences
+from seqtruth.scheme import Scheme
+
+
+class Labelled(Protocol):
+    """One tag per token on a corpus: a :class:`~seqtruth.data.Labelling` or a result."""
+
+    @property
+    def corpus(self) -> Corpus: ...
+    @property
+    def scheme(self) -> Scheme: ...
+    @property
+    def tags(self) -> npt.NDArray[np.int8]: ...
+
+
+#: What can be scored or serve as gold; a path is read by :func:`seqtruth.io.read`.
+Source = Labelled | Crowd | str | Path
+
+
+class Aligned(NamedTuple):
+    """Two labellings of the same sentences under one scheme.
+
+    ``places`` are the numbers of these sentences in the result as it was handed in,
+    ``without_gold`` counts the sentences asked for that have no gold, ``without_result`` the gold
+    sentences the result does not contain (only where all sentences were asked for).
+    """
+
+    result: Labelling
+    gold: Labelling
+    places: npt.NDArray[np.int64]
+    without_gold: int
+    without_result: int
+
+
+def as_labelling(source: Source) -> Labelling:
+    """One tag per token, from a labelling, a result, a crowd of one, or a file with one of these.
+
+    Examples
+    --------
+    >>> crowd = Crowd.of({"gold": [["B-PER", "O"]]}, tokens=[["Ann", "ran"]])
+    >>> as_labelling(crowd).tags.tolist()
+    [0, 2]
+    """
+    if isinstance(source, Labelling):
+        return source
+    if isinstance(source, str | Path):
+        crowd = read(source)
+        if crowd.n_workers != 1:
+            raise InputError(
+                "a file to score must hold one label per token",
+                where=str(source),
+                got=f"{crowd.n_workers} annotators",
+                fix="name a file with one label column, or aggregate first",
+            )
+        return crowd.labelling()
+    if isinstance(source, Crowd):
+        return source.labelling()
+    return Labelling(source.corpus, source.scheme, source.tags)
+
+
+def align(result: Source, gold: Source, sentences: Sentences | None = None) -> Aligned:
+    """Bring two labellings onto the same sentences and one scheme.
+
+    Sentences are matched by id where all ids of one side are found on the other (or all those
+    asked for are found in the gold), otherwise by position where both have the same number of
+    sentences with the same lengths. Sentences without any gold label are left out and counted.
+
+    Where the schemes differ, the gold is respelled in the result's scheme; only a result in IO,
+    which cannot hold the border between touching spans, is respelled in that of the gold. Labels
+    that one side does not know are legal, and simply never right.
+
+    Parameters
+    ----------
+    result, gold : labellings, results, crowds of one, or paths.
+    sentences : the sentences to keep: a mask or numbers over the result's sentences, or ids.
+
+    Examples
+    --------
+    >>> result = Crowd.of({"r": [["O"], ["B-PER"]]}, tokens=[["a"], ["b"]], ids=["x", "y"])
+    >>> gold = Crowd.of({"g": [["B-LOC"]]}, tokens=[["b"]], ids=["y"])
+    >>> pair = align(result, gold)
+    >>> pair.places.tolist(), pair.result.scheme.types, pair.without_gold
+    ([1], ('LOC', 'PER'), 1)
+    """
+    ours, theirs = as_labelling(result), as_labelling(gold)
+    chosen = choose(ours.corpus, sentences)
+    partner = match_sentences(ours.corpus, theirs.corpus, chosen, asked=sentences is not None)
+    labelled = _has_labels(theirs)
+    keep = np.zeros(len(chosen), np.bool_)
+    keep[partner >= 0] = labelled[partner[partner >= 0]]
+    places = chosen[keep]
+    ours, theirs = one_scheme(_take(ours, places), _take(theirs, partner[keep]))
+    missing = int(labelled.sum()) - len(places) if sentences is None else 0
+    return Aligned(ours, theirs, places, len(chosen) - len(places), missing)
+
+
+def check_aligned(result: Labelling, gold: Labelling) -> None:
+    """Raise where two labellings are not on the same sentences under one scheme."""
+    same = np.array_equal(result.corpus.token_offsets, gold.corpus.token_offsets)
+    if not same or result.scheme != gold.scheme:
+        raise DataError(
+            "the two labellings do not lie side by side",
+            got="different sentence lengths" if not same else "different labels",
+            fix="bring them together with seqtruth.metrics.align",
+        )
+
+
+def one_scheme(ours: Labelling, theirs: Labelling) -> tuple[Labelling, Labelling]:
+    """Both labellings under one scheme that knows the labels of both."""
+    a, b = ours.scheme.kind, theirs.scheme.kind
+    if a != b:
+        if "plain" in (a, b):
+            raise DataError(
+                "plain tags cannot be compared with spans",
+                got=f"{a.upper()} in the result, {b.upper()} in the gold",
+                fix="read both with the same scheme=",
+            )
+        if a == "io":
+            ours = _respell(ours, b)
+        else:
+            theirs = _respell(theirs, a)
+    kind = ours.scheme.kind
+    union = Scheme.of(kind, {*ours.scheme.labels, *theirs.scheme.labels})
+    return _recode(ours, union), _recode(theirs, union)
+
+
+def recoding(source: Scheme, target: Scheme) -> npt.NDArray[np.int8]:
+    """Table from label numbers in ``source`` to those in ``target``; its last entry keeps -1."""
+    return np.array([target.index(label) for label in source.labels] + [-1], np.int8)
+
+
+def _respell(labelling: Labelling, kind: str) -> Labelling:
+    target = Scheme.of(kind, [f"I-{name}" for name in labelling.scheme.types])
+    offsets = labelling.corpus.token_offsets
+    tags = spans.convert(labelling.tags, offsets, labelling.scheme, target)
+    return Labelling(labelling.corpus, target, tags)
+
+
+def _recode(labelling: Labelling, scheme: Scheme) -> Labelling:
+    if labelling.scheme == scheme:
+        return labelling
+    tags = recoding(labelling.scheme, scheme)[labelling.tags]
+    return Labelling(labelling.corpus, scheme, tags)
+
+
+def _take(labelling: Labelling, places: npt.NDArray[np.int64]) -> Labelling:
+    if np.array_equal(places, np.arange(labelling.corpus.n_sentences)):
+        return labelling
+    _, flat = gather(labelling.corpus.token_offsets, places)
+    return Labelling(labelling.corpus[places], labelling.scheme, labelling.tags[flat])
+
+
+def _has_labels(labelling: Labelling) -> npt.NDArray[np.bool_]:
+    """Whether each sentence has any label (a sentence without tokens lacks nothing)."""
+    offsets = labelling.corpus.token_offsets
+    total = np.concatenate([[0], np.cumsum(labelling.tags >= 0)])
+    return np.asarray((np.diff(total[offsets]) > 0) | (np.diff(offsets) == 0))

@@ -1,0 +1,89 @@
+"""What a predictor is: anything that learns tags from tokens and gives back probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from seqtruth.archive import Arrays
+from seqtruth.compiled import F32, F64, I8
+from seqtruth.data import Corpus, Crowd
+from seqtruth.errors import DataError
+from seqtruth.scheme import Scheme
+
+Tokens = Corpus | Sequence[Sequence[str]]
+Targets = I8 | F32 | F64 | Sequence[Sequence[str]]
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """The prediction module's side of the bargain.
+
+    ``fit`` again continues from the last parameters (incremental training). An aggregator never
+    trains the object it was given: it works on ``clone()``.
+    """
+
+    def fit(
+        self,
+        tokens: Tokens,
+        tags: Targets,
+        *,
+        scheme: Scheme | None = None,
+        weights: F64 | None = None,
+    ) -> Self:
+        """Learn from flat tags int8[T], soft tags float[T, L], or lists of label strings.
+
+        ``scheme`` says what the numbers mean (found from strings where not given); ``weights[S]``
+        is how much each sentence counts.
+        """
+
+    def predict_proba(self, tokens: Tokens) -> F32:
+        """float32[T, L]: probability of each label of the scheme at each token."""
+
+    def clone(self) -> Self:
+        """An untrained copy with the same settings."""
+
+
+class Storable(Protocol):
+    """A predictor that can be saved: settings and parameters as JSON values and plain arrays."""
+
+    name: str
+
+    def state(self) -> tuple[dict[str, Any], Arrays]: ...
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: Arrays, scheme: Scheme) -> Self: ...
+
+
+def as_corpus(tokens: Tokens) -> Corpus:
+    """Lists of tokens or a corpus, as a corpus with text."""
+    corpus = tokens if isinstance(tokens, Corpus) else Corpus.of(tokens)
+    if corpus.tokens is None:
+        raise DataError(
+            "a predictor needs the words", got="a table without tokens",
+            fix="give the token text, or switch the predictor off",
+        )  # fmt: skip
+    return corpus
+
+
+def as_targets(corpus: Corpus, tags: Targets, scheme: Scheme | None) -> tuple[F64, Scheme]:
+    """Soft targets float64[T, L] (rows of zeros where a tag is missing) and what they mean."""
+    if not isinstance(tags, np.ndarray):
+        crowd = Crowd.of({"tags": tags}, [corpus.words(s) for s in range(corpus.n_sentences)])
+        if scheme is not None:
+            crowd = crowd.with_labels(scheme)
+        return as_targets(corpus, crowd.labelling().tags, crowd.scheme)
+    if scheme is None:
+        raise DataError("numbered tags need a scheme that says what they mean")
+    if len(tags) != corpus.n_tokens:
+        raise DataError(f"need one tag per token ({corpus.n_tokens})", got=str(len(tags)))
+    if tags.ndim == 2:
+        if tags.shape[1] != len(scheme.labels):
+            raise DataError(f"soft tags need {len(scheme.labels)} columns", got=str(tags.shape[1]))
+        return tags.astype(np.float64), scheme
+    soft = np.zeros((corpus.n_tokens, len(scheme.labels)))
+    labelled = np.flatnonzero(tags >= 0)
+    soft[labelled, tags[labelled]] = 1.0
+    return soft, scheme

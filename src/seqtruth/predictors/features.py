@@ -1,0 +1,193 @@
+"""Hand-made features of tokens, computed per distinct word and not per token.
+
+A token is seen through several *channels*: the word itself and its neighbours at -2 … +2, pairs of
+neighbouring words, the shapes around it, the look of the sentence. In each channel a token has one
+*atom* (a number), and an atom has a short list of features. Scores and gradients are then sums over
+atoms, of which there are far fewer than tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from seqtruth.compiled import I32, I64
+from seqtruth.data import Corpus
+
+BEFORE, AFTER = "\x02", "\x03"  # stand for what lies outside the sentence
+_RUNS = re.compile(r"(.)\1+")
+
+
+def shape(word: str) -> str:
+    """``McDonald's-2`` -> ``XxXxxxxx'x-0``."""
+    out = []
+    for ch in word:
+        if ch.isupper():
+            out.append("X")
+        elif ch.islower() or ch.isalpha():
+            out.append("x")
+        elif ch.isdigit():
+            out.append("0")
+        else:
+            out.append(ch)
+    return "".join(out)
+
+
+def short_shape(word: str) -> str:
+    """The shape with runs made one: ``Xx'x-0``."""
+    return _RUNS.sub(r"\1", shape(word))[:8]
+
+
+def full_features(word: str) -> list[str]:
+    """Everything we say about the token itself."""
+    lower = word.lower()
+    found = ["", "w=" + word, "l=" + lower, "s=" + shape(word)[:10], "c=" + short_shape(word)]
+    found += [f"p{n}={lower[:n]}" for n in range(1, 5) if len(lower) >= n]
+    found += [f"e{n}={lower[-n:]}" for n in range(1, 5) if len(lower) >= n]
+    if "-" in word[1:-1]:
+        found += ["hyphen"] + ["h=" + part.lower() for part in word.split("-")]
+    if any(ch.isdigit() for ch in word):
+        found.append(f"digits{min(len(word), 6)}")
+    if word.isupper() and len(word) > 1:
+        found.append(f"caps{min(len(word), 5)}")
+    return found
+
+
+def near_features(word: str) -> list[str]:
+    """What we say about a direct neighbour."""
+    lower = word.lower()
+    return ["l=" + lower, "c=" + short_shape(word), "e3=" + lower[-3:], "p1=" + lower[:1]]
+
+
+def far_features(word: str) -> list[str]:
+    """What we say about the words two places away."""
+    return ["l=" + word.lower(), "c=" + short_shape(word)]
+
+
+class Channel(NamedTuple):
+    """One view of the tokens: ``atom[T]``, and atom a's features ``feature[start[a]:start[a+1]]``."""
+
+    atom: I32
+    start: I64
+    feature: I32
+
+
+@dataclass
+class Encoder:
+    """Turns a corpus into channels; remembers the features it has numbered.
+
+    Parameters
+    ----------
+    min_pair_count : word pairs seen less often than this in training are left out.
+    vocabularies : feature text -> number, one table per channel. Features first seen while
+        ``growing`` are added (numbers already given stay); otherwise they are passed over.
+    """
+
+    min_pair_count: int = 2
+    vocabularies: list[dict[str, int]] = field(default_factory=list)
+
+    def encode(self, corpus: Corpus, *, grow: bool) -> list[Channel]:
+        """Channels of a corpus with text."""
+        assert corpus.tokens is not None
+        coded = corpus.tokens.dictionary_encode()
+        words: list[str] = [*coded.dictionary.to_pylist(), BEFORE, AFTER]
+        codes = np.asarray(coded.indices).astype(np.int32)
+        offsets = corpus.token_offsets
+        at = {shift: _shifted(codes, offsets, shift, len(words)) for shift in (-2, -1, 0, 1, 2)}
+        lower = {shift: _recode(at[shift], [w.lower() for w in words]) for shift in (-1, 0, 1)}
+        shapes = {shift: _recode(at[shift], [short_shape(w) for w in words]) for shift in (-1, 0, 1)}
+        views: list[tuple[I32, list[str], Callable[[str], list[str]], int]] = [
+            (at[0], words, full_features, 1),
+            (at[-1], words, near_features, 1),
+            (at[1], words, near_features, 1),
+            (at[-2], words, far_features, 1),
+            (at[2], words, far_features, 1),
+            (*_joined(lower[-1], lower[0]), _as_is, self.min_pair_count),
+            (*_joined(lower[0], lower[1]), _as_is, self.min_pair_count),
+            (*_joined(shapes[-1], shapes[0], shapes[1]), _as_is, self.min_pair_count),
+            (*_joined(_sentence_look(corpus, codes, words), shapes[0]), _as_is, 1),
+        ]
+        while grow and len(self.vocabularies) < len(views):
+            self.vocabularies.append({})
+        return [
+            self._channel(atom, names, features, least, vocabulary, grow)
+            for (atom, names, features, least), vocabulary in zip(
+                views, self.vocabularies, strict=True
+            )
+        ]
+
+    def _channel(
+        self,
+        atom: I32,
+        names: list[str],
+        features: Callable[[str], list[str]],
+        least: int,
+        vocabulary: dict[str, int],
+        grow: bool,
+    ) -> Channel:
+        counts = np.bincount(atom, minlength=len(names)) if least > 1 and grow else None
+        numbers: list[int] = []
+        start = np.zeros(len(names) + 1, np.int64)
+        for a, name in enumerate(names):
+            for text in features(name):
+                if grow and (counts is None or counts[a] >= least):
+                    numbers.append(vocabulary.setdefault(text, len(vocabulary)))
+                elif text in vocabulary:
+                    numbers.append(vocabulary[text])
+            start[a + 1] = len(numbers)
+        return Channel(atom, start, np.array(numbers, np.int32))
+
+
+def _as_is(name: str) -> list[str]:
+    return [name]
+
+
+def _shifted(codes: I32, offsets: I64, shift: int, n_words: int) -> I32:
+    """Code of the word ``shift`` places away; the two last codes stand for before and after."""
+    if shift == 0 or not len(codes):
+        return codes
+    place = np.arange(len(codes)) + shift
+    sentence = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    before, after = place < offsets[sentence], place >= offsets[sentence + 1]
+    moved = codes[np.clip(place, 0, len(codes) - 1)]
+    return np.where(before, n_words - 2, np.where(after, n_words - 1, moved)).astype(np.int32)
+
+
+def _recode(codes: I32, names: list[str]) -> tuple[I32, list[str]]:
+    """Numbers for coarser names of the same words."""
+    numbers: dict[str, int] = {}
+    table = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)
+    return table[codes], list(numbers)
+
+
+def _joined(*columns: tuple[I32, list[str]]) -> tuple[I32, list[str]]:
+    """One atom per combination that occurs."""
+    key = np.zeros(len(columns[0][0]), np.int64)
+    for codes, names in columns:
+        key = key * len(names) + codes
+    unique, atom = np.unique(key, return_inverse=True)
+    texts = [""] * len(unique)
+    for codes, names in reversed(columns):
+        unique, part = np.divmod(unique, len(names))
+        texts = [names[p] + "\x1f" + text for p, text in zip(part, texts, strict=True)]
+    return atom.astype(np.int32), texts
+
+
+def _sentence_look(corpus: Corpus, codes: I32, words: list[str]) -> tuple[I32, list[str]]:
+    """Position (first, other) × look of the sentence (headline in capitals, short table row, text)."""
+    offsets = corpus.token_offsets
+    lengths = np.diff(offsets)
+    letters = np.array([any(ch.isalpha() for ch in w) for w in words])[codes]
+    small = np.array([any(ch.islower() for ch in w) for w in words])[codes]
+    sentence = np.repeat(np.arange(len(lengths)), lengths)
+    n_letters = np.bincount(sentence, letters, len(lengths))
+    n_small = np.bincount(sentence, letters & small, len(lengths))
+    look = np.where(n_small == 0, 0, np.where(n_small < 0.5 * n_letters, 1, 2))
+    first = np.zeros(len(codes), np.int64)
+    first[offsets[:-1][lengths > 0]] = 1
+    names = [f"{where}{kind}" for where in ("mid", "first") for kind in ("CAPS", "Mixed", "text")]
+    return (first * 3 + look[sentence]).astype(np.int32), names

@@ -1,0 +1,100 @@
+"""A trained predictor with its labels: what a user takes home."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from seqtruth import archive
+from seqtruth.compiled import F32
+from seqtruth.data import Corpus, Labelling
+from seqtruth.errors import InputError, ParameterError
+from seqtruth.inference import Chain, viterbi
+from seqtruth.predictors.base import Predictor, Storable
+from seqtruth.predictors.crf import CRF
+from seqtruth.scheme import Scheme
+
+#: Predictors that a saved file may name. Nothing else is ever imported on a file's word.
+STORABLE: dict[str, type[Storable]] = {"crf": CRF}
+
+
+@dataclass(frozen=True)
+class Tagger:
+    """Labels new text with the legal path of largest probability.
+
+    Parameters
+    ----------
+    predictor : trained; gives probabilities.
+    scheme : what its columns mean.
+    """
+
+    predictor: Predictor
+    scheme: Scheme
+
+    def tag(self, tokens: Sequence[str]) -> list[str]:
+        """Labels of one sentence."""
+        return [self.scheme.labels[t] for t in self.label(Corpus.of([list(tokens)])).tags]
+
+    def label(self, corpus: Corpus) -> Labelling:
+        """Labels of a corpus."""
+        return self.label_with_confidence(corpus)[0]
+
+    def label_with_confidence(self, corpus: Corpus) -> tuple[Labelling, F32]:
+        """Labels of a corpus and the probability of each, float32[T]."""
+        probabilities = self.predictor.predict_proba(corpus)
+        scores = np.log(np.maximum(probabilities, 1e-12))
+        tags = viterbi(scores, corpus.token_offsets, Chain.legal(self.scheme))
+        chosen = probabilities[np.arange(len(tags)), tags]
+        return Labelling(corpus, self.scheme, tags), chosen
+
+    def state(self) -> tuple[dict[str, Any], archive.Arrays]:
+        """JSON values and arrays for a file; raises where the predictor cannot be saved."""
+        name = getattr(self.predictor, "name", None)
+        if name not in STORABLE:
+            raise ParameterError(
+                "this predictor cannot be saved", got=type(self.predictor).__name__,
+                fix=f"savable are {', '.join(STORABLE)}",
+            )  # fmt: skip
+        settings, arrays = cast(Storable, self.predictor).state()
+        return {
+            "predictor": name,
+            "settings": settings,
+            "scheme": self.scheme.kind,
+            "labels": list(self.scheme.labels),
+        }, arrays
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: archive.Arrays, where: str) -> Tagger:
+        """Inverse of :meth:`state`, for content read from the file ``where``."""
+        try:
+            scheme = Scheme.of(meta["scheme"], meta["labels"])
+            kind = STORABLE[meta["predictor"]]
+            predictor = kind.from_state(meta["settings"], arrays, scheme)
+            if list(scheme.labels) != meta["labels"]:
+                raise ValueError("labels out of order")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"the saved tagger is damaged ({error!r})", where=where) from error
+        return cls(cast(Predictor, predictor), scheme)
+
+    def save(self, path: str | Path) -> None:
+        """Write to a file that :meth:`load` reads."""
+        meta, arrays = self.state()
+        archive.save(path, "tagger", meta, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tagger:
+        """Read a saved tagger, or the tagger inside a saved result."""
+        try:
+            return cls.from_state(*archive.load(path, "tagger"), where=str(path))
+        except InputError:
+            meta, arrays = archive.load(path, "result")
+        if meta.get("tagger") is None:
+            raise InputError(
+                "the saved result has no tagger", where=str(path),
+                fix="aggregate with a predictor",
+            )  # fmt: skip
+        return cls.from_state(meta["tagger"], archive.within(arrays, "tagger"), where=str(path))

@@ -1,0 +1,243 @@
+"""What an aggregator hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seqtruth import archive, io
+from seqtruth.compiled import F32, F64, I8, I64, Bool
+from seqtruth.data import Corpus, Labelling
+from seqtruth.errors import DataError, InputError
+from seqtruth.predictors.tagger import Tagger
+from seqtruth.scheme import Scheme
+from seqtruth.spans import extract
+from seqtruth.trace import Trace
+
+
+class Span(NamedTuple):
+    """One aggregated span; ``end`` is exclusive, ``confidence`` that of its weakest token."""
+
+    sentence: str
+    document: str
+    start: int
+    end: int
+    label: str
+    text: str
+    confidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class Workers:
+    """How much each annotator is trusted, worst first when listed.
+
+    Parameters
+    ----------
+    names : annotators in the crowd's order, as are the other columns.
+    weight : the method's own measure of reliability; larger is better.
+    sentences, tokens : how much each labelled.
+    agreement : strict span F1 of each annotator against the aggregated labels; nan where neither
+        has a span.
+    confusion : float32[W, L, L], P(tag | true label) where the method estimates it.
+    """
+
+    names: tuple[str, ...]
+    weight: F64
+    sentences: I64
+    tokens: I64
+    agreement: F64
+    confusion: F32 | None = None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for w in np.lexsort((self.names, self.weight)):
+            yield {
+                "annotator": self.names[w],
+                "weight": float(self.weight[w]),
+                "sentences": int(self.sentences[w]),
+                "tokens": int(self.tokens[w]),
+                "agreement": float(self.agreement[w]),
+            }
+
+    def __str__(self) -> str:
+        wide = max([len("annotator"), *map(len, self.names)])
+        lines = [f"{'annotator':<{wide}}  weight  sentences  agreement"]
+        for row in self:
+            lines.append(
+                f"{row['annotator']:<{wide}}  {row['weight']:6.3f}  {row['sentences']:>9,}"
+                f"  {row['agreement']:9.3f}"
+            )
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Result(Labelling):
+    """Aggregated labels and everything known about them.
+
+    Parameters
+    ----------
+    corpus, scheme, tags : the labelling; -1 marks tokens of sentences that nobody labelled and no
+        predictor judged.
+    probabilities : float32[T, L].
+    workers : reliability of each annotator.
+    trace : the rounds of the method and why it stopped.
+    tagger : the trained tagger, where a predictor took part.
+    provenance : version, method, parameters, seed and the digest of the input.
+    """
+
+    probabilities: F32
+    workers: Workers
+    trace: Trace = field(default_factory=Trace)
+    tagger: Tagger | None = None
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        shape = (self.corpus.n_tokens, len(self.scheme.labels))
+        if self.tags.shape != shape[:1] or self.probabilities.shape != shape:
+            raise DataError("tags and probabilities must fit the corpus and the labels")
+
+    @cached_property
+    def labelled(self) -> Bool:
+        """bool[S]: False for sentences nobody labelled and no predictor judged."""
+        known = np.concatenate([[0], np.cumsum(self.tags >= 0)])
+        offsets = self.corpus.token_offsets
+        return np.asarray((known[offsets[1:]] > known[offsets[:-1]]) | (np.diff(offsets) == 0))
+
+    @cached_property
+    def token_confidence(self) -> F32:
+        """float32[T]: probability of the label chosen; 0 where there is none."""
+        chosen = self.probabilities[np.arange(len(self.tags)), np.maximum(self.tags, 0)]
+        return np.where(self.tags >= 0, chosen, np.float32(0))
+
+    @cached_property
+    def sentence_confidence(self) -> F64:
+        """float64[S]: mean margin between the two most probable labels (the paper's ξ, Eq 4)."""
+        offsets = self.corpus.token_offsets
+        top = np.sort(self.probabilities, axis=1)[:, -2:].astype(np.float64)
+        margin = top[:, -1] - top[:, 0] if top.shape[1] > 1 else top[:, -1]
+        margin = np.where(self.tags >= 0, margin, 0.0)
+        total = np.concatenate([[0.0], np.cumsum(margin)])
+        lengths = np.maximum(np.diff(offsets), 1)
+        return np.asarray((total[offsets[1:]] - total[offsets[:-1]]) / lengths)
+
+    def spans(self, strict: str = "conlleval") -> list[Span]:
+        """All aggregated spans in reading order, with their confidence."""
+        found = extract(self.tags, self.corpus.token_offsets, self.scheme, strict)
+        ids = self.corpus.sentence_ids.to_pylist()
+        first = self.corpus.token_offsets[found.sequence]
+        out = []
+        for k, s in enumerate(found.sequence.tolist()):
+            a, b = int(first[k] + found.start[k]), int(first[k] + found.end[k])
+            document = self.corpus.documents[int(self.corpus.sentence_document[s])]
+            words = [] if self.corpus.tokens is None else self.corpus.tokens[a:b].to_pylist()
+            out.append(
+                Span(
+                    ids[s], document, int(found.start[k]), int(found.end[k]),
+                    self.scheme.types[found.type[k]], " ".join(words),
+                    float(self.token_confidence[a:b].min()),
+                )
+            )  # fmt: skip
+        return out
+
+    def write(self, path: str | Path, format: str | None = None) -> None:
+        """Write the labels in any format that :func:`seqtruth.read` reads."""
+        io.write(self.as_crowd(), path, format, confidence=self.token_confidence)
+
+    def save(self, path: str | Path) -> None:
+        """Save everything to one file (no pickle); :meth:`load` reads it back."""
+        corpus, workers = self.corpus, self.workers
+        arrays: archive.Arrays = {
+            "tags": self.tags,
+            "probabilities": self.probabilities,
+            "token_offsets": corpus.token_offsets,
+            "sentence_document": corpus.sentence_document,
+            "workers/weight": workers.weight,
+            "workers/sentences": workers.sentences,
+            "workers/tokens": workers.tokens,
+            "workers/agreement": workers.agreement,
+        }
+        if workers.confusion is not None:
+            arrays["workers/confusion"] = workers.confusion
+        for name in ("sentence_ids", "tokens", "texts"):
+            column = getattr(corpus, name)
+            if column is not None:
+                arrays |= archive.pack_strings(name, column)
+        for name in ("char_starts", "char_ends"):
+            if getattr(corpus, name) is not None:
+                arrays[name] = getattr(corpus, name)
+        tagger = None
+        if self.tagger is not None:
+            tagger, parts = self.tagger.state()
+            arrays |= archive.under(parts, "tagger")
+        meta = {
+            "scheme": self.scheme.kind,
+            "labels": list(self.scheme.labels),
+            "documents": list(corpus.documents),
+            "workers": list(workers.names),
+            "trace": self.trace.to_dict(),
+            "provenance": self.provenance,
+            "tagger": tagger,
+        }
+        archive.save(path, "result", meta, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Read a saved result; a truncated or foreign file is an :class:`InputError`."""
+        where = str(path)
+        meta, arrays = archive.load(path, "result")
+        try:
+            strings = {
+                name: archive.unpack_strings(name, arrays, where)
+                for name in ("sentence_ids", "tokens", "texts")
+                if f"{name}.bytes" in arrays
+            }
+            corpus = Corpus(
+                arrays["token_offsets"],
+                strings["sentence_ids"],
+                strings.get("tokens"),
+                tuple(meta["documents"]),
+                arrays["sentence_document"],
+                strings.get("texts"),
+                arrays.get("char_starts"),
+                arrays.get("char_ends"),
+            )
+            workers = Workers(
+                tuple(meta["workers"]),
+                *(arrays[f"workers/{n}"] for n in ("weight", "sentences", "tokens", "agreement")),
+                arrays.get("workers/confusion"),
+            )
+            tagger = None
+            if meta["tagger"] is not None:
+                parts = archive.within(arrays, "tagger")
+                tagger = Tagger.from_state(meta["tagger"], parts, where)
+            return cls(
+                corpus,
+                Scheme.of(meta["scheme"], meta["labels"]),
+                arrays["tags"],
+                arrays["probabilities"],
+                workers,
+                Trace.from_dict(meta["trace"]),
+                tagger,
+                meta["provenance"],
+            )
+        except (KeyError, TypeError, ValueError, IndexError, DataError) as error:
+            raise InputError(f"the saved result is damaged ({error!r})", where=where) from error
+
+    def __str__(self) -> str:
+        method = self.provenance.get("method", "labels")
+        spans = len(extract(self.tags, self.corpus.token_offsets, self.scheme).start)
+        text = f"{method}: {self.corpus.n_sentences:,} sentences · {spans:,} spans"
+        text += f" · {len(self.workers)} annotators"
+        if self.trace.steps:
+            text += f" · {len(self.trace)} rounds ({self.trace.stop_reason})"
+        unlabelled = int((~self.labelled).sum())
+        return text + (f" · {unlabelled:,} sentences unlabelled" if unlabelled else "")
+
+

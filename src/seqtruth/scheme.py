@@ -1,0 +1,257 @@
+"""Label schemes as tables: which tag may follow which, and what a tag means.
+
+A tag is ``O`` or ``prefix-TYPE``. The schemes differ in their prefixes and in which transitions are
+legal; everything else in the house reads the tables and never looks at a tag's text again.
+
+=======  =======================  ==============================================================
+scheme   prefixes                 legal when
+=======  =======================  ==============================================================
+plain    none (``NOUN``)          always; every token is its own unit (part-of-speech tags)
+io       I                        always
+iob1     I, B                     B- only right after a token of the same type
+iob2     B, I                     I- only after B- or I- of the same type
+bioes    B, I, E, S               B/I are followed by I/E of the same type, nothing else is
+bilou    B, I, L, U               as bioes, with L for E and U for S
+=======  =======================  ==============================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from seqtruth.errors import DataError, ParameterError
+
+#: What a tag does, whatever letter the scheme uses for it.
+OUTSIDE, BEGIN, INSIDE, END, SINGLE, PLAIN = range(6)
+
+_LETTERS = {
+    "io": {"I": INSIDE},
+    "iob1": {"B": BEGIN, "I": INSIDE},
+    "iob2": {"B": BEGIN, "I": INSIDE},
+    "bioes": {"B": BEGIN, "I": INSIDE, "E": END, "S": SINGLE},
+    "bilou": {"B": BEGIN, "I": INSIDE, "L": END, "U": SINGLE},
+}
+KINDS = ("plain", *_LETTERS)
+_TAG = re.compile(r"([BIESLU])-(.+)", re.DOTALL)
+
+#: Tags take one byte at rest; -1 is kept for "not labelled".
+MAX_LABELS = 127
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A label scheme together with the labels in use.
+
+    Labels are kept in alphabetical order and closed under the scheme: where ``B-PER`` is in use,
+    ``I-PER`` (and ``E-PER``, ``S-PER``) exist too, so that a legal path can always be spelled.
+
+    Parameters
+    ----------
+    kind : one of ``plain``, ``io``, ``iob1``, ``iob2``, ``bioes``, ``bilou``.
+    labels : all labels, alphabetically.
+
+    Examples
+    --------
+    >>> scheme = Scheme.of("iob2", ["B-PER", "O"])
+    >>> scheme.labels
+    ('B-PER', 'I-PER', 'O')
+    >>> bool(scheme.allowed[scheme.index("O"), scheme.index("I-PER")])
+    False
+    """
+
+    kind: str
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, kind: str, labels: Iterable[str]) -> Scheme:
+        """Make a scheme from the labels seen; adds ``O`` and the tags needed to spell any span."""
+        if kind not in KINDS:
+            raise ParameterError(f"scheme must be one of {', '.join(KINDS)}", got=repr(kind))
+        seen = set(labels)
+        if kind != "plain":
+            for label in sorted(seen):
+                check_label(kind, label)
+            types = {label[2:] for label in seen if label != "O"}
+            seen = {"O"} | {f"{p}-{t}" for p in _LETTERS[kind] for t in types}
+        if len(seen) > MAX_LABELS:
+            raise DataError(
+                f"at most {MAX_LABELS} different labels are supported",
+                got=f"{len(seen)}",
+                fix="check that the label column really holds labels",
+            )
+        return cls(kind, tuple(sorted(seen)))
+
+    def index(self, label: str) -> int:
+        """Number of a label; raises for an unknown one."""
+        try:
+            return self._numbers[label]
+        except KeyError:
+            known = ", ".join(self.labels)
+            raise DataError("unknown label", got=repr(label), fix=f"known are {known}") from None
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {label: number for number, label in enumerate(self.labels)}
+
+    @cached_property
+    def roles(self) -> npt.NDArray[np.int8]:
+        """What each label does: OUTSIDE, BEGIN, INSIDE, END, SINGLE or PLAIN."""
+        if self.kind == "plain":
+            return np.full(len(self.labels), PLAIN, np.int8)
+        letters = _LETTERS[self.kind]
+        return np.array(
+            [OUTSIDE if label == "O" else letters[label[0]] for label in self.labels], np.int8
+        )
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """Entity types in alphabetical order (for plain tags: the labels themselves)."""
+        if self.kind == "plain":
+            return self.labels
+        return tuple(sorted({label[2:] for label in self.labels if label != "O"}))
+
+    @cached_property
+    def type_of(self) -> npt.NDArray[np.int16]:
+        """Number of each label's type in :attr:`types`; -1 for ``O``."""
+        if self.kind == "plain":
+            return np.arange(len(self.labels), dtype=np.int16)
+        numbers = {name: i for i, name in enumerate(self.types)}
+        return np.array(
+            [-1 if label == "O" else numbers[label[2:]] for label in self.labels], np.int16
+        )
+
+    @property
+    def outside(self) -> int:
+        """Number of ``O``, or -1 where the scheme has none."""
+        return self._numbers["O"] if self.kind != "plain" else -1
+
+    @cached_property
+    def is_entity(self) -> npt.NDArray[np.bool_]:
+        """Whether each label marks (part of) an entity."""
+        return np.asarray(self.roles != OUTSIDE)
+
+    @cached_property
+    def allowed(self) -> npt.NDArray[np.bool_]:
+        """``allowed[a, b]``: may label b stand right after label a?"""
+        n = len(self.labels)
+        table = np.ones((n, n), np.bool_)
+        for a in range(n):
+            for b in range(n):
+                table[a, b] = self._may_follow(a, b)
+        return table
+
+    def _may_follow(self, a: int, b: int) -> bool:
+        roles, same = self.roles, self.type_of[a] == self.type_of[b]
+        if self.kind == "iob1":
+            return bool(roles[b] != BEGIN or same)
+        if self.kind == "iob2":
+            return bool(roles[b] != INSIDE or same)
+        if self.kind in ("bioes", "bilou"):
+            inside = roles[a] in (BEGIN, INSIDE)
+            continues = roles[b] in (INSIDE, END)
+            return bool(inside == continues and (same or not inside))
+        return True
+
+    @cached_property
+    def start(self) -> npt.NDArray[np.bool_]:
+        """``start[b]``: may label b open a sentence?"""
+        forbidden = {
+            "iob1": (BEGIN,),
+            "iob2": (INSIDE,),
+            "bioes": (INSIDE, END),
+            "bilou": (INSIDE, END),
+        }.get(self.kind, ())
+        return ~np.isin(self.roles, forbidden)
+
+    @cached_property
+    def end(self) -> npt.NDArray[np.bool_]:
+        """``end[a]``: may label a close a sentence?"""
+        forbidden = (BEGIN, INSIDE) if self.kind in ("bioes", "bilou") else ()
+        return ~np.isin(self.roles, forbidden)
+
+    def label(self, role: int, type_name: str) -> int:
+        """Number of the label with this role and type, as this scheme spells it."""
+        for letter, its_role in _LETTERS[self.kind].items():
+            if its_role == role:
+                return self.index(f"{letter}-{type_name}")
+        raise ParameterError(f"scheme {self.kind} has no such role", got=str(role))
+
+
+def check_label(kind: str, label: str) -> None:
+    """Raise :class:`DataError` where ``label`` cannot belong to the scheme."""
+    if kind == "plain" or label == "O":
+        return
+    letters = _LETTERS[kind]
+    if len(label) < 3 or label[1] != "-" or label[0] not in letters:
+        expected = ", ".join(f"{letter}-" for letter in letters)
+        raise DataError(f"tag {label!r} is not {kind.upper()}", fix=f"expected {expected} or O")
+
+
+def detect(
+    labels: Sequence[str], tags: npt.NDArray[np.integer[Any]], starts: npt.NDArray[np.int64]
+) -> str:
+    """Name the scheme of coded sequences.
+
+    Parameters
+    ----------
+    labels : the text of each code.
+    tags : flat codes, -1 for a missing tag.
+    starts : index of the first token of each sequence.
+
+    Notes
+    -----
+    Crowd labels break rules, so majorities decide. A few tags without a legal prefix do not make
+    the others plain: where at least nine of ten tags other than ``O`` are prefixed, or where most
+    are and the odd ones only misspell them (``X-PER`` or ``PER`` beside ``B-PER``), the prefixed
+    scheme is named and the odd ones are its faults. Likewise E and S (or L and U) must close at
+    least a tenth of what B and S (U) open, else they are faults of IOB2. In IOB2 an entity opens
+    with B-, in IOB1 with I- unless it touches another one of its type.
+    """
+    counts = np.bincount(tags[tags >= 0], minlength=len(labels)).tolist()
+    used = {tag: n for tag, n in zip(labels, counts, strict=True) if n and tag != "O"}
+    if not used:
+        return "iob2"
+    prefixed = {tag: n for tag, n in used.items() if _TAG.fullmatch(tag)}
+    odd = {tag: n for tag, n in used.items() if tag not in prefixed}
+    if odd and not _are_faults(odd, prefixed):
+        return "plain"
+    letters = dict.fromkeys("BIESLU", 0)
+    for tag, n in prefixed.items():
+        letters[tag[0]] += n
+    closing = {
+        "bioes": (letters["E"] + letters["S"], letters["B"] + letters["S"]),
+        "bilou": (letters["L"] + letters["U"], letters["B"] + letters["U"]),
+    }
+    kinds = [kind for kind, (closed, opened) in closing.items() if closed and closed * 10 >= opened]
+    if kinds:
+        return kinds[0] if len(kinds) == 1 else "plain"
+    if not letters["B"]:
+        return "io"
+    type_names = sorted({tag[2:] for tag in prefixed})
+    type_of = np.array([type_names.index(t[2:]) if t in prefixed else -1 for t in labels] + [-2])
+    begins = np.array([t in prefixed and t[0] == "B" for t in labels] + [False])
+    types = type_of[tags]
+    before = np.roll(types, 1)
+    before[starts[starts < len(tags)]] = -2
+    opens = (types >= 0) & (types != before)
+    with_b, with_i = int((opens & begins[tags]).sum()), int((opens & ~begins[tags]).sum())
+    return "iob1" if with_i > with_b else "iob2"
+
+
+def _are_faults(odd: dict[str, int], prefixed: dict[str, int]) -> bool:
+    """Whether tags without a legal prefix are slips in a prefixed scheme."""
+    n_odd, n_prefixed = sum(odd.values()), sum(prefixed.values())
+    if n_prefixed >= 9 * n_odd:
+        return True
+    types = {tag[2:].upper() for tag in prefixed}
+    slips = all(
+        tag in ("o", "0") or {tag.upper(), tag[2:].upper(), tag[1:].upper()} & types for tag in odd
+    )
+    return slips and n_prefixed > n_odd

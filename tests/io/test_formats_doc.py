@@ -1,0 +1,64 @@
+"""The examples in docs/formats.md can be read, and say what the page says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from seqtruth import io
+from tests.strategies import document_names, spelled
+
+PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("examples")
+    for name, text in re.findall(r"^```\w+ file=(\S+)\n(.*?)^```", PAGE.read_text(), re.M | re.S):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+EXPECTED = {
+    "answers.txt": {
+        ("0", "1"): ["B-ORG", "O"],
+        ("0", "3"): ["O", "O"],
+        ("1", "1"): ["B-PER", "I-PER"],
+        ("1", "2"): ["B-PER", None],
+    },
+    "named.conll": {
+        ("s1", "ann"): ["B-ORG", "O"],
+        ("s1", "bob"): ["O", "O"],
+        ("s2", "ann"): ["O"],
+    },
+    "folder": {("s1", "ann"): ["B-ORG", "O"], ("s1", "bob"): ["O", "O"]},
+    "tags.jsonl": {("s1", "ann"): ["B-ORG", "O"], ("s1", "bob"): ["O", None]},
+    "texts.jsonl": {("s1", "ann"): ["B-PER"] + ["O"] * 4, ("s1", "bob"): ["O"] * 5},
+    "plain.csv": {("image-1", "ann"): ["cat"], ("image-1", "bob"): ["dog"]},
+    "tokens.csv": {("s1", "ann"): ["B-ORG", "O"], ("s1", "bob"): ["O", None]},
+    "spans.csv": {("s1", "ann"): ["B-ORG", "O", "B-MISC", "O"], ("s1", "bob"): ["O"] * 4},
+}
+SENTENCES = {"answers.txt": 2, "named.conll": 2, "folder": 2, "texts.jsonl": 2, "tokens.csv": 2,
+             "spans.csv": 2}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_example(examples: Path, name: str) -> None:
+    crowd = io.read(examples / name)
+    assert spelled(crowd) == EXPECTED[name]
+    assert crowd.n_sentences == SENTENCES.get(name, 1)
+
+
+def test_all_examples_are_tested(examples: Path) -> None:
+    assert {path.name for path in examples.iterdir()} == set(EXPECTED)
+
+
+def test_what_the_page_says_of_names(examples: Path) -> None:
+    assert io.read(examples / "tags.jsonl").workers == ("ann", "bob", "eve")
+    crowd = io.read(examples / "named.conll")
+    assert document_names(crowd.corpus) == ["news-1", "news-1"]
+    assert crowd.corpus.words(1) == ["#hashtag"]
+    assert io.read(examples / "texts.jsonl").corpus.words(0) == ["Zoë", "😀", "met", "Ann", "."]
