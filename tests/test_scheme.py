@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from oracles.conlleval import chunks
 from oracles.generate import KINDS, spanned_sentences
 from oracles.spelling import all_span_lists, merge_touching, spell
-
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.scheme import MAX_LABELS, PLAIN, Scheme, check_label, detect
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from oracles.conlleval import chunks
 from oracles.generate import KINDS, TYPES, spanned_sentences, tags
 from oracles.spelling import SpanList, merge_touching, spell
-
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.scheme import Scheme
 from seqtruth.spans import Spans, convert, extract, paint

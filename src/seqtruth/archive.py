@@ -106,7 +106,9 @@ def unpack_strings(name: str, arrays: Arrays, where: str) -> pa.Array:
 
 def within(arrays: Arrays, folder: str) -> Arrays:
     """The arrays whose names begin with ``folder/``, without it."""
-    return {k.removeprefix(folder + "/"): v for k, v in arrays.items() if k.startswith(folder + "/")}
+    return {
+        k.removeprefix(folder + "/"): v for k, v in arrays.items() if k.startswith(folder + "/")
+    }
 
 
 def under(arrays: Mapping[str, npt.NDArray[Any]], folder: str) -> Arrays:

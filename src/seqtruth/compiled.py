@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import ParamSpec, TypeVar, cast
 
@@ -38,9 +40,7 @@ MAX_CHUNKS = 32
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile ``function`` with Numba: no GIL, cached on disk, IEEE division."""
-    return cast(
-        Callable[P, R], numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    )
+    return cast(Callable[P, R], numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 def kernels_are_cached() -> bool:
@@ -69,9 +69,18 @@ def chunk_bounds(token_offsets: I64) -> I64:
 
 def map_chunks(function: Callable[[int, int], R], bounds: I64) -> list[R]:
     """Run ``function(first_sentence, last_sentence)`` on each chunk; results in chunk order."""
-    pairs = [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    pairs = [(int(a), int(b)) for a, b in pairwise(bounds)]
     n_threads = min(threads(), len(pairs))
     if n_threads <= 1:
         return [function(a, b) for a, b in pairs]
-    with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(lambda pair: function(*pair), pairs))
+    return list(_pool(threads()).map(lambda pair: function(*pair), pairs))
+
+
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    """Threads are made once; a forked child makes its own."""
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="seqtruth")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -29,9 +29,7 @@ FLOOR = 1e-12
 def mode(decoding: str) -> int:
     """Number of a decoding by its name."""
     if decoding not in DECODINGS:
-        raise ParameterError(
-            f"decoding must be one of {', '.join(DECODINGS)}", got=repr(decoding)
-        )
+        raise ParameterError(f"decoding must be one of {', '.join(DECODINGS)}", got=repr(decoding))
     return DECODINGS[decoding]
 
 

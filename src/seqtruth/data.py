@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,7 @@ class Corpus:
     sentence_ids: pa.Array
     tokens: pa.Array | None
     documents: tuple[str, ...] = ("",)
-    sentence_document: npt.NDArray[np.int32] | None = None
+    sentence_document: npt.NDArray[np.int32] = field(default=cast(Any, None))
     texts: pa.Array | None = None
     char_starts: npt.NDArray[np.int32] | None = None
     char_ends: npt.NDArray[np.int32] | None = None
@@ -62,8 +62,9 @@ class Corpus:
             raise DataError(f"{n_sentences} sentences need as many ids", got=str(len(ids)))
         if len(ids.unique()) != len(ids):
             raise DataError("sentence ids must be unique", got=repr(_first_repeat(ids)))
-        document = self.sentence_document
-        document = np.zeros(n_sentences, np.int32) if document is None else document
+        document: Any = self.sentence_document
+        if document is None:
+            document = np.zeros(n_sentences, np.int32)
         if len(document) != n_sentences:
             raise DataError("every sentence needs its document's number", got=str(len(document)))
         values = {
@@ -103,7 +104,7 @@ class Corpus:
         lists = [list(sentence) for sentence in sentences]
         lengths = np.array([len(sentence) for sentence in lists], np.int64)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        names, numbers = _number(documents) if documents is not None else (("",), None)
+        names, numbers = _number(documents) if documents is not None else (("",), cast(Any, None))
         return cls(
             offsets,
             pa.array(ids if ids is not None else [str(i) for i in range(len(lists))], pa.string()),
@@ -134,7 +135,6 @@ class Corpus:
 
     def _take(self, chosen: npt.NDArray[np.int64]) -> Corpus:
         offsets, flat = gather(self.token_offsets, chosen)
-        assert self.sentence_document is not None
         return Corpus(
             offsets,
             self.sentence_ids.take(chosen),
@@ -238,7 +238,10 @@ class Crowd:
             scheme = detect(used, compact, offsets[:-1])
         rules = Scheme.of(scheme, used)
         recode = np.array(
-            [rules.index(label) if here else -1 for label, here in zip(labels, present, strict=True)]
+            [
+                rules.index(label) if here else -1
+                for label, here in zip(labels, present, strict=True)
+            ]
             + [-1],
             np.int8,
         )
@@ -297,7 +300,13 @@ class Crowd:
                     -1 if tag is None else numbers.setdefault(tag, len(numbers)) for tag in sequence
                 ]
         return cls.build(
-            corpus, list(numbers), list(annotations), sentence, worker, np.array(flat, np.int16), scheme
+            corpus,
+            list(numbers),
+            list(annotations),
+            sentence,
+            worker,
+            np.array(flat, np.int16),
+            scheme,
         )
 
     @property
@@ -366,13 +375,14 @@ class Crowd:
         if worker is None:
             if self.n_workers != 1:
                 raise DataError(
-                    "a labelling is by one hand", got=f"{self.n_workers} annotators",
+                    "a labelling is by one hand",
+                    got=f"{self.n_workers} annotators",
                     fix="name one of them, or aggregate first",
                 )
             worker = 0
         rows = np.flatnonzero(self.row_worker == worker)
         _, source = gather(self.row_offsets, rows)
-        _, target = gather(self.corpus.token_offsets, self.row_sentence[rows])
+        _, target = gather(self.corpus.token_offsets, self.row_sentence[rows].astype(np.int64))
         tags = np.full(self.n_tokens, -1, np.int8)
         tags[target] = self.tags[source]
         return Labelling(self.corpus, self.scheme, tags)
@@ -424,7 +434,8 @@ class Crowd:
         kinds = {crowd.scheme.kind for crowd in crowds}
         if len(kinds) > 1:
             raise DataError(
-                "crowds have different schemes", got=", ".join(sorted(kinds)),
+                "crowds have different schemes",
+                got=", ".join(sorted(kinds)),
                 fix="convert them first with crowd.respell(kind)",
             )
         scheme = Scheme.of(crowds[0].scheme.kind, {lab for c in crowds for lab in c.scheme.labels})
@@ -478,14 +489,14 @@ class Crowd:
         h = hashlib.sha256()
         h.update(repr((self.scheme, self.workers)).encode())
         for array in (self.corpus.token_offsets, self.row_sentence, self.row_worker, self.tags):
-            h.update(np.ascontiguousarray(array).view(np.uint8))
+            h.update(np.ascontiguousarray(array).data)
         for column in (self.corpus.sentence_ids, self.corpus.tokens):
             if column is not None:
                 flat = column.cast(pa.large_string())
                 offsets = np.frombuffer(flat.buffers()[1], np.int64)[
                     flat.offset : flat.offset + len(flat) + 1
                 ]
-                h.update(np.diff(offsets).view(np.uint8))
+                h.update(np.diff(offsets).data)
                 if flat.buffers()[2] is not None:
                     h.update(memoryview(flat.buffers()[2])[offsets[0] : offsets[-1]])
         return h.hexdigest()
@@ -528,8 +539,12 @@ class Labelling:
         rows = np.flatnonzero((np.diff(bounds) > 0) | (np.diff(self.corpus.token_offsets) == 0))
         _, flat = gather(self.corpus.token_offsets, rows)
         return Crowd(
-            self.corpus, self.scheme, (name,), rows.astype(np.int32),
-            np.zeros(len(rows), np.int32), self.tags[flat],
+            self.corpus,
+            self.scheme,
+            (name,),
+            rows.astype(np.int32),
+            np.zeros(len(rows), np.int32),
+            self.tags[flat],
         )
 
 
@@ -600,7 +615,6 @@ def _concat_corpora(corpora: Sequence[Corpus]) -> Corpus:
     document = []
     for corpus in corpora:
         mine = np.array([numbers[name] for name in corpus.documents], np.int32)
-        assert corpus.sentence_document is not None
         document.append(mine[corpus.sentence_document])
     return Corpus(
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),

@@ -74,9 +74,7 @@ def count_illegal(tags: I8, offsets: I64, scheme: Scheme) -> I64:
 
 
 @kernel
-def _count_illegal(
-    tags: I8, offsets: I64, start: Bool, allowed: Bool, end: Bool, out: I64
-) -> None:
+def _count_illegal(tags: I8, offsets: I64, start: Bool, allowed: Bool, end: Bool, out: I64) -> None:
     for s in range(len(offsets) - 1):
         a, b = offsets[s], offsets[s + 1]
         if a == b:
@@ -98,7 +96,9 @@ def viterbi(scores: F32 | F64, offsets: I64, chain: Chain) -> I8:
     logs = chain.logs()
     tags = np.empty(int(offsets[-1]), np.int8)
     map_chunks(
-        lambda a, b: _viterbi_chunk(scores, offsets, a, b, logs.start, logs.transition, logs.end, tags),
+        lambda a, b: _viterbi_chunk(
+            scores, offsets, a, b, logs.start, logs.transition, logs.end, tags
+        ),
         chunk_bounds(offsets),
     )
     return tags
@@ -106,7 +106,14 @@ def viterbi(scores: F32 | F64, offsets: I64, chain: Chain) -> I8:
 
 @kernel
 def _viterbi_chunk(
-    scores: F32 | F64, offsets: I64, first: int, last: int, start: F64, trans: F64, end: F64, tags: I8
+    scores: F32 | F64,
+    offsets: I64,
+    first: int,
+    last: int,
+    start: F64,
+    trans: F64,
+    end: F64,
+    tags: I8,
 ) -> None:
     longest = 1
     for s in range(first, last):
@@ -246,9 +253,7 @@ def forward_backward(
 
     def run(a: int, b: int) -> F64:
         counts = np.zeros((n_labels + 2, n_labels))
-        _forward_backward_chunk(
-            scores, offsets, a, b, *chain, weight, marginals, log_z, counts
-        )
+        _forward_backward_chunk(scores, offsets, a, b, *chain, weight, marginals, log_z, counts)
         return counts
 
     counts = np.sum(map_chunks(run, chunk_bounds(offsets)), axis=0)
@@ -285,9 +290,7 @@ def _forward_backward_chunk(
             for k in range(n_labels):
                 work[i, k] = scores[a + i, k]
         pairs[:] = 0.0
-        log_z[s] = forward_backward_sentence(
-            work[:n], start, trans, end, alpha, norm, q[:n], pairs
-        )
+        log_z[s] = forward_backward_sentence(work[:n], start, trans, end, alpha, norm, q[:n], pairs)
         for i in range(n):
             for k in range(n_labels):
                 marginals[a + i, k] = q[i, k]
@@ -469,4 +472,4 @@ def _independent(scores: F64, log_start: F64, q: F64) -> float:
         scale += q[k]
     for k in range(len(q)):
         q[k] /= scale
-    return top + np.log(scale)
+    return float(top + np.log(scale))

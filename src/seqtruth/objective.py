@@ -87,8 +87,9 @@ def weighted_vote(
 
     With ξ and the weights fixed, the minimiser of L_agg + L_pred, each label's terms counted U[l]
     times, is the weighted vote y*_i[l] ∝ U[l] (Σ_j w_j [y^j_i = l] + w_dl ŷ_i[l]); the consistency
-    module then makes the path legal. Where the legal path departs from the vote, the two labels' probabilities change places,
-    so that y* and the path agree and the next weights are judged against consistent labels.
+    module then makes the path legal. Where the legal path departs from the vote, the two labels'
+    probabilities change places, so that y* and the path agree and the next weights are judged
+    against consistent labels.
 
     Parameters
     ----------
@@ -129,7 +130,16 @@ def weighted_vote(
     for part, more in parts:
         losses += part
         sums += more
-    return Vote(tags, probabilities, confidence, *losses, float(sums[0]), int(sums[1]))
+    return Vote(
+        tags,
+        probabilities,
+        confidence,
+        losses[0],
+        losses[1],
+        losses[2],
+        float(sums[0]),
+        int(sums[1]),
+    )
 
 
 @kernel
@@ -276,11 +286,14 @@ def _margin(y: F64) -> float:
     return top - second
 
 
-def average_losses(vote: Vote, crowd: Crowd, average: str) -> F64:
+def average_losses(
+    vote: Vote, crowd: Crowd, average: str, prior: F64 | None = None, strength: float = 0.0
+) -> F64:
     """float64[W]: each worker's mean loss; nan for who labelled nothing.
 
     ``"token"`` divides by the tokens he labelled. ``"entity"`` averages over the tokens at stake
-    only: otherwise workers whose articles hold few names look better than they are.
+    only: otherwise workers whose articles hold few names look better than they are. ``prior`` is the
+    mean loss expected of each worker beforehand (nan: none), worth ``strength`` tokens.
     """
     if average not in AVERAGES:
         raise ParameterError(f"average must be one of {', '.join(AVERAGES)}", got=repr(average))
@@ -288,13 +301,15 @@ def average_losses(vote: Vote, crowd: Crowd, average: str) -> F64:
     sums, counts = (
         (vote.losses, labelled) if average == "token" else (vote.stake_losses, vote.stakes)
     )
+    if prior is not None:
+        expected = ~np.isnan(prior)
+        sums = sums + np.where(expected, strength * prior, 0.0)
+        counts = counts + np.where(expected, strength, 0.0)
     means = np.divide(sums, counts, out=np.zeros(len(sums)), where=counts > 0)
     return np.where(labelled > 0, means, np.nan)
 
 
-def prediction_loss(
-    predicted: F32, given: Bool, vote: Vote, crowd: Crowd, average: str
-) -> float:
+def prediction_loss(predicted: F32, given: Bool, vote: Vote, crowd: Crowd, average: str) -> float:
     """The predictor's mean loss H(ŷ, y*) against the present Y*, over what it predicted (for w_dl)."""
     lengths = np.diff(crowd.corpus.token_offsets)
     token = np.repeat(given & crowd.covered, lengths)
@@ -322,7 +337,9 @@ def weights_from_losses(losses: F64, norm: str) -> F64:
     [1.386, 0.0]
     """
     if norm not in WEIGHT_NORMS:
-        raise ParameterError(f"weight_norm must be one of {', '.join(WEIGHT_NORMS)}", got=repr(norm))
+        raise ParameterError(
+            f"weight_norm must be one of {', '.join(WEIGHT_NORMS)}", got=repr(norm)
+        )
     known = ~np.isnan(losses)
     weights = np.zeros(len(losses))
     if not known.any():

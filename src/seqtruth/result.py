@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seqtruth import archive, io
-from seqtruth.compiled import F32, F64, I8, I64, Bool
-from seqtruth.data import Corpus, Labelling
+from seqtruth import archive, io, report
+from seqtruth.compiled import F32, F64, I64, Bool
+from seqtruth.data import Corpus, Crowd, Labelling
 from seqtruth.errors import DataError, InputError
+from seqtruth.metrics import Evaluation
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.scheme import Scheme
 from seqtruth.spans import extract
@@ -57,7 +58,7 @@ class Workers:
         return len(self.names)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for w in np.lexsort((self.names, self.weight)):
+        for w in np.lexsort((np.array(self.names), self.weight)):
             yield {
                 "annotator": self.names[w],
                 "weight": float(self.weight[w]),
@@ -150,6 +151,18 @@ class Result(Labelling):
         """Write the labels in any format that :func:`seqtruth.read` reads."""
         io.write(self.as_crowd(), path, format, confidence=self.token_confidence)
 
+    def report(
+        self, path: str | Path, crowd: Crowd | None = None, scores: Evaluation | None = None
+    ) -> None:
+        """Write one self-contained HTML page.
+
+        Parameters
+        ----------
+        crowd : lets the page show who said what.
+        scores : from :func:`seqtruth.evaluate`, where there is a gold standard.
+        """
+        report.write(self, path, crowd=crowd, scores=scores)
+
     def save(self, path: str | Path) -> None:
         """Save everything to one file (no pickle); :meth:`load` reads it back."""
         corpus, workers = self.corpus, self.workers
@@ -210,7 +223,10 @@ class Result(Labelling):
             )
             workers = Workers(
                 tuple(meta["workers"]),
-                *(arrays[f"workers/{n}"] for n in ("weight", "sentences", "tokens", "agreement")),
+                arrays["workers/weight"],
+                arrays["workers/sentences"],
+                arrays["workers/tokens"],
+                arrays["workers/agreement"],
                 arrays.get("workers/confusion"),
             )
             tagger = None
@@ -239,5 +255,3 @@ class Result(Labelling):
             text += f" · {len(self.trace)} rounds ({self.trace.stop_reason})"
         unlabelled = int((~self.labelled).sum())
         return text + (f" · {unlabelled:,} sentences unlabelled" if unlabelled else "")
-
-

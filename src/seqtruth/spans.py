@@ -106,9 +106,7 @@ def _extract(
     return n
 
 
-def paint(
-    spans: Spans, offsets: I64, scheme: Scheme
-) -> I8:
+def paint(spans: Spans, offsets: I64, scheme: Scheme) -> I8:
     """Tags that spell the spans in ``scheme`` (the inverse of :func:`extract`).
 
     Span types are numbers in ``scheme.types``. Overlapping spans: the later one wins.
@@ -159,9 +157,7 @@ def _paint(
             tags[b - 1] = row[INSIDE]
 
 
-def convert(
-    tags: I8, offsets: I64, source: Scheme, target: Scheme
-) -> I8:
+def convert(tags: I8, offsets: I64, source: Scheme, target: Scheme) -> I8:
     """Respell flat tags in another scheme (read by ``conlleval``'s rules); -1 stays -1.
 
     IO cannot hold the border between touching spans of one type: they become one.

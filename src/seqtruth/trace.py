@@ -19,7 +19,8 @@ class Step:
     iteration : 1 for the first round.
     objective : the quantity the method watches (:attr:`Trace.measure` names it).
     parts : its terms by name; they add up to ``objective``.
-    change : share of tokens whose label differs from the round before.
+    change : share of tokens whose label differs from the round before, where the method decides
+        labels in every round.
     confident : sentences the predictor may learn from (0 without a predictor).
     seconds : wall time of the round; not kept in saved files, so that same seed means same bytes.
     """
@@ -27,7 +28,7 @@ class Step:
     iteration: int
     objective: float
     parts: Mapping[str, float] = field(default_factory=dict)
-    change: float = 1.0
+    change: float | None = None
     confident: int = 0
     seconds: float = field(default=float("nan"), compare=False)
 
@@ -68,13 +69,12 @@ class Trace:
 
     def __str__(self) -> str:
         names = list(self.steps[0].parts) if self.steps else []
-        lines = [
-            "round  " + "".join(f"{name:>14}" for name in [self.measure, *names, "changed"])
-        ]
+        lines = ["round  " + "".join(f"{name:>14}" for name in [self.measure, *names, "changed"])]
         for step in self.steps:
             values = [step.objective, *(step.parts[name] for name in names)]
             numbers = "".join(f"{value:14,.2f}" for value in values)
-            lines.append(f"{step.iteration:5d}  {numbers}{step.change:13.3%} ")
+            changed = "–" if step.change is None else f"{step.change:.3%}"
+            lines.append(f"{step.iteration:5d}  {numbers}{changed:>14}")
         return "\n".join([*lines, f"stopped: {self.stop_reason}"])
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from oracles.conlleval import chunks
 from oracles.generate import columns, crowd_of
-
 from seqtruth.data import Crowd
 from seqtruth.metrics import agreement, krippendorff_alpha, pairs
 

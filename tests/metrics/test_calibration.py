@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles.generate import both, column, columns
 
+from oracles.generate import both, column, columns
 from seqtruth.data import Crowd, Labelling
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.metrics import (

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from oracles.generate import both, crowd_of
 
+from oracles.generate import both, crowd_of
 from seqtruth.data import Corpus, Labelling
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io import write

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from oracles import conlleval
 from oracles.generate import KINDS, both, column, columns
-
 from seqtruth.data import Labelling
 from seqtruth.errors import DataError
 from seqtruth.metrics import Score, align, span_scores

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles.generate import KINDS, both, column, columns
 
+from oracles.generate import KINDS, both, column, columns
 from seqtruth.data import Labelling
 from seqtruth.errors import ParameterError
 from seqtruth.metrics import label_set_scores, token_scores

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from oracles.generate import KINDS, columns, crowd_of
 
+from oracles.generate import KINDS, columns, crowd_of
 from seqtruth.data import Crowd
 from seqtruth.errors import DataError
 from seqtruth.metrics import (

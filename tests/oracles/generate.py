@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from oracles.spelling import SpanList
 
+from oracles.spelling import SpanList
 from seqtruth.data import Crowd, Labelling
 
 # the first call of a kernel may have to compile it

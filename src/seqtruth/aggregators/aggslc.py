@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from seqtruth.aggregators.base import Aggregator, Outcome, Task, check_positive
 from seqtruth.aggregators.loop import Round, State, iterate
 from seqtruth.aggregators.prediction import PredictionModule
+from seqtruth.aggregators.reliability import check_reliability, known_accuracies
 from seqtruth.compiled import F64
 from seqtruth.errors import ParameterError
 from seqtruth.objective import (
@@ -47,28 +49,32 @@ class AggSLC(Aggregator):
         (``"entity"``), or over all he labelled (``"token"``).
     class_weights : U; ``"inverse"`` (the paper), ``"contested"``, a factor for entity labels, or
         ``"none"``; see :func:`seqtruth.objective.class_weights`.
-    decoding : consistency module: ``"bidirectional"`` (the paper), ``"exact"``, or ``"none"`` to
-        switch it off.
+    decoding : consistency module: ``"bidirectional"`` (the paper), ``"exact"``, OptSLA's
+        ``"unidirectional"``, or ``"none"`` to switch it off.
     predictor : prediction module: anything with ``fit`` and ``predict_proba``; None switches it off.
     prediction : ``"cross-fit"``, or ``"low-confidence"`` (the paper).
     threshold : confidence ξ a sentence needs to be learnt from (paper: 0.9).
     folds : for cross-fitting.
-    max_iter, tol : at most so many rounds; stop when F moves by less than ``tol`` of its size or no
-        label changes.
+    reliability : accuracy (0 to 1) of annotators known beforehand, by name. One of accuracy r is
+        expected to lose -log r a token (what H charges where y* gives his label probability r).
+    reliability_strength : how many tokens of evidence that is worth.
+    max_iter, tol : at most so many rounds; stop when F moves by no more than ``tol`` of its size, or
+        no more than this share of the labels changes.
     seed : for ties between the two traversals and for the folds.
 
     Notes
     -----
     *Differs from the paper.* The paper's settings are ``weight_norm="max", class_weights="inverse",
     decoding="bidirectional", prediction="low-confidence", threshold=0.9`` with a BERT tagger. Our
-    defaults for ``class_weights``, ``average`` and ``prediction`` were chosen on ``nguyen_val``. The
-    Y* step uses the closed form instead of gradient descent, and Eq 5's order of H. F need not fall in every round (ξ moves with Y*, and the traversals
-    choose by entity count); the trace shows what it did.
+    defaults for ``class_weights``, ``average``, ``threshold`` and ``prediction`` were chosen on
+    ``nguyen_val``. The Y* step uses the closed form instead of gradient descent, and Eq 5's order
+    of H. F need not fall in every round (ξ moves with Y*, and the traversals choose by entity
+    count); the trace shows what it did.
 
     References
     ----------
     Sabetpour, Kulkarni, Xie & Li (2021), Truth discovery in sequence labels from crowds, ICDM.
-    doi:10.1109/ICDM51629.2021.00065
+    doi:10.48550/arXiv.2109.04470
     """
 
     name: ClassVar[str] = "aggslc"
@@ -80,10 +86,12 @@ class AggSLC(Aggregator):
     decoding: str = "bidirectional"
     predictor: Predictor | None = None
     prediction: str = "cross-fit"
-    threshold: float = 0.9
+    threshold: float = 0.8
     folds: int = 5
+    reliability: Mapping[str, float] | None = None
+    reliability_strength: float = 100.0
     max_iter: int = 20
-    tol: float = 1e-4
+    tol: float = 1e-3
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -96,6 +104,7 @@ class AggSLC(Aggregator):
             raise ParameterError(
                 f"average must be one of {', '.join(AVERAGES)}", got=repr(self.average)
             )
+        check_reliability(self.reliability, self.reliability_strength)
 
     def _fit(self, task: Task) -> Outcome:
         fit = _Fit(self, task)
@@ -127,6 +136,7 @@ class _Fit:
     def __post_init__(self) -> None:
         method, crowd = self.method, self.task.crowd
         self.units = class_weights(method.class_weights, crowd)
+        self.prior = -np.log(known_accuracies(crowd, method.reliability))
         self.module = None
         if method.predictor is not None:
             self.module = PredictionModule(
@@ -147,7 +157,9 @@ class _Fit:
         """Weights, predictor, labels."""
         crowd, method = self.task.crowd, self.method
         before = _vote_of(state)
-        losses = average_losses(before, crowd, method.average)
+        losses = average_losses(
+            before, crowd, method.average, self.prior, method.reliability_strength
+        )
         prediction, confident, more = None, 0, {}
         if self.module:
             self.module.restore(state)
@@ -187,6 +199,7 @@ def _as_state(vote: Vote) -> State:
 
 
 def _vote_of(state: State) -> Vote:
+    whole, staked, stakes = state["losses"]
     return Vote(
-        state["tags"], state["probabilities"], state["confidence"], *state["losses"], 0.0, 0
+        state["tags"], state["probabilities"], state["confidence"], whole, staked, stakes, 0.0, 0
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -61,6 +62,8 @@ class Aggregator(ABC):
     name: ClassVar[str]
     #: Whether every output sentence obeys the label scheme.
     promises_legal: ClassVar[bool] = False
+    #: Conformance checks that do not apply, each with the reason (see :mod:`seqtruth.checks`).
+    exempt: ClassVar[Mapping[str, str]] = {}
 
     abstain: str | None = None
 
@@ -94,7 +97,7 @@ class Aggregator(ABC):
         crowd, known = _with_known(crowd, gold)
         digest = crowd.digest()
         if known is not None:
-            digest += hashlib.sha256(known.view(np.uint8)).hexdigest()
+            digest += hashlib.sha256(known.tobytes()).hexdigest()
         kept = None
         if checkpoint is not None:
             print_ = fingerprint(self.name, self.parameters(), digest)

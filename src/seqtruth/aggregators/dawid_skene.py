@@ -72,7 +72,9 @@ class DawidSkene(Aggregator):
             value = found.log_likelihood + self.smoothing * float(state["table"].sum())
             return Round(self._maximise(found), value, {})
 
-        state, trace = iterate(start, advance, task.rules(self.max_iter, self.tol, "log likelihood"))
+        state, trace = iterate(
+            start, advance, task.rules(self.max_iter, self.tol, "log likelihood")
+        )
         table, prior = state["table"], state["prior"]
         last = crowd_expectations(crowd, table, prior, None, known=task.known)
         tags = last.posterior.argmax(axis=1).astype(np.int8)

@@ -33,7 +33,7 @@ class Round(NamedTuple):
     state: State
     objective: float
     parts: dict[str, float]
-    change: float = float("nan")
+    change: float | None = None
     confident: int = 0
 
 
@@ -75,7 +75,8 @@ class Checkpoint:
 class Rules:
     """When to stop, and whom to tell.
 
-    Converged means: the objective moved by no more than ``tol`` of its size, or no label changed.
+    Converged means: the objective moved by no more than ``tol`` of its size, or no more than this
+    share of the labels changed.
     """
 
     max_iter: int
@@ -99,7 +100,7 @@ def iterate(
         outcome = advance(state)
         state = outcome.state
         step = Step(
-            len(trace) + 1, float(outcome.objective), outcome.parts, float(outcome.change),
+            len(trace) + 1, float(outcome.objective), outcome.parts, outcome.change,
             outcome.confident, time.perf_counter() - began,
         )  # fmt: skip
         trace = replace(trace, steps=(*trace.steps, step))
@@ -123,7 +124,8 @@ def iterate(
 
 
 def _settled(trace: Trace, tol: float) -> bool:
-    if trace.steps and trace.steps[-1].change == 0.0:
+    change = trace.steps[-1].change if trace.steps else None
+    if change is not None and change <= tol:
         return True
     if len(trace) < 2:
         return False

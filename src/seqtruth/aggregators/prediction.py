@@ -53,7 +53,9 @@ class PredictionModule:
 
     def __post_init__(self) -> None:
         if self.split not in SPLITS:
-            raise ParameterError(f"prediction must be one of {', '.join(SPLITS)}", got=repr(self.split))
+            raise ParameterError(
+                f"prediction must be one of {', '.join(SPLITS)}", got=repr(self.split)
+            )
         if self.folds < 2:
             raise ParameterError("folds must be at least 2", got=str(self.folds))
         count = self.folds if self.split == "cross-fit" else 1

@@ -21,7 +21,6 @@ def load(folder: Path, unlabelled: bool = False) -> Dataset:
     files = [where / f"annotations_{part}.tsv.gz" for part in parts]
     crowd = read_labels(corpus, files, "labels", "worker_id")
     gold = read_labels(corpus, [where / "gold.tsv.gz"], "labels", None)
-    assert corpus.sentence_document is not None
     even = np.array([int(name) % 2 == 0 for name in corpus.documents])[corpus.sentence_document]
     splits = read_splits(corpus, where / "splits.tsv.gz")
     own = {"all": gold.covered, "even": gold.covered & even, "odd": gold.covered & ~even}

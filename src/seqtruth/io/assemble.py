@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -113,7 +114,7 @@ def make_corpus(
 ) -> Corpus:
     """A corpus from columns; ``documents`` is one name per sentence."""
     numbers: dict[str, int] = {}
-    document = None
+    document: Any = None
     if documents is not None and len(documents):
         document = np.array([numbers.setdefault(d, len(numbers)) for d in documents], np.int32)
     if not isinstance(ids, pa.Array):

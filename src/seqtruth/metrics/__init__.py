@@ -13,7 +13,7 @@ from seqtruth.metrics.calibration import (
     expected_calibration_error,
     reliability,
 )
-from seqtruth.metrics.evaluate import Evaluation, evaluate
+from seqtruth.metrics.evaluation import Evaluation, evaluate
 from seqtruth.metrics.labelset import label_set_scores
 from seqtruth.metrics.score import Averages, Score
 from seqtruth.metrics.selective import Selective, selective_scores

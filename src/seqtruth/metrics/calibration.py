@@ -115,7 +115,7 @@ def calibration(
 
     Parameters
     ----------
-    result, gold : as for :func:`~seqtruth.metrics.evaluate.evaluate`.
+    result, gold : as for :func:`~seqtruth.metrics.evaluation.evaluate`.
     token : one confidence per token of the result.
     span : one per span of the result, in the order of :func:`seqtruth.spans.extract` with the same
         ``strict``.

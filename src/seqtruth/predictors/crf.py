@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from seqtruth.archive import Arrays
-from seqtruth.compiled import F32, F64, I32, I64, chunk_bounds, kernel, map_chunks, threads
+from seqtruth.compiled import F32, F64, I8, I32, I64, chunk_bounds, kernel, map_chunks
 from seqtruth.errors import DataError, ParameterError
-from seqtruth.inference import Chain, forward_backward
+from seqtruth.inference import FORBIDDEN, Chain, forward_backward
 from seqtruth.predictors.base import Targets, Tokens, as_corpus, as_targets
-from seqtruth.predictors.features import Channel, Encoder
-from seqtruth.predictors.lbfgs import minimise
+from seqtruth.predictors.features import Encoder, Views
+from seqtruth.predictors.lbfgs import dot, minimise
 from seqtruth.scheme import Scheme
 
 
@@ -49,8 +48,8 @@ class CRF:
     name: ClassVar[str] = "crf"
 
     l2: float = 0.5
-    max_iter: int = 60
-    further_iter: int = 25
+    max_iter: int = 50
+    further_iter: int = 15
     tol: float = 1e-4
     scheme: Scheme | None = field(default=None, init=False, repr=False)
     _encoder: Encoder = field(default_factory=Encoder, init=False, repr=False)
@@ -71,7 +70,13 @@ class CRF:
         *,
         scheme: Scheme | None = None,
         weights: F64 | None = None,
+        transitions: F64 | None = None,
     ) -> Self:
+        """Learn, see :class:`~seqtruth.predictors.base.Predictor`.
+
+        ``transitions[L, L]`` are the expected numbers of neighbouring label pairs under the targets,
+        weights included; with them soft targets that are a mixture of whole sequences are exact.
+        """
         corpus = as_corpus(tokens)
         target, scheme = as_targets(corpus, tags, scheme)
         if self.scheme is not None and scheme != self.scheme:
@@ -79,20 +84,21 @@ class CRF:
         n_labels, further = len(scheme.labels), self._chain is not None
         self.scheme = scheme
         channels = self._encoder.encode(corpus, grow=True)
-        theta = [np.zeros((len(v), n_labels)) for v in self._encoder.vocabularies]
+        sizes = [len(vocabulary) for vocabulary in self._encoder.vocabularies]
+        theta = [np.zeros((size, n_labels)) for size in sizes]
         for new, old in zip(theta, self._theta, strict=False):
             new[: len(old)] = old
         chain = self._chain if self._chain is not None else np.zeros((n_labels + 2, n_labels))
         problem = _Problem(
-            channels,
+            Views.of(channels, sizes),
             corpus.token_offsets,
             target,
             np.ones(corpus.n_sentences) if weights is None else np.asarray(weights, np.float64),
-            [part.shape for part in theta],
             n_labels,
             self.l2,
+            transitions,
         )
-        start = np.concatenate([part.ravel() for part in (*theta, chain)])
+        start = np.vstack([*theta, chain]).ravel()
         solution = minimise(
             problem.loss,
             start,
@@ -100,22 +106,36 @@ class CRF:
             tol=self.tol,
         )
         # as exact as a saved tagger, so that going on from a file is going on from memory
-        self._theta, self._chain = problem.unpack(solution.astype(np.float32).astype(np.float64))
+        found, self._chain = problem.unpack(solution.astype(np.float32).astype(np.float64))
+        self._theta = np.split(found, np.cumsum(sizes)[:-1])
         return self
 
     def predict_proba(self, tokens: Tokens) -> F32:
+        corpus = as_corpus(tokens)
+        scores, chain = self.potentials(corpus)
+        return forward_backward(scores, corpus.token_offsets, chain).marginals
+
+    def potentials(self, tokens: Tokens) -> tuple[F64, Chain]:
+        """Label scores float64[T, L] and the label chain: all that p(y | x) is made of."""
         if self._chain is None:
             raise DataError("the predictor has not been trained", fix="call fit first")
         corpus = as_corpus(tokens)
-        channels = self._encoder.encode(corpus, grow=False)
-        scores = _scores(channels, self._theta, corpus.token_offsets)
-        return forward_backward(scores, corpus.token_offsets, _as_chain(self._chain)).marginals
+        sizes = [len(part) for part in self._theta]
+        views = Views.of(self._encoder.encode(corpus, grow=False), sizes)
+        scores = _scores(views, np.vstack(self._theta), corpus.token_offsets)
+        return scores, _as_chain(self._chain)
+
+    def log_likelihood(self, tokens: Tokens, tags: I8) -> F64:
+        """float64[S]: log p(tags | tokens) of every sentence; tags of -1 are summed over."""
+        corpus = as_corpus(tokens)
+        scores, chain = self.potentials(corpus)
+        whole = forward_backward(scores, corpus.token_offsets, chain).log_normaliser
+        given = forward_backward(clamp(scores, tags), corpus.token_offsets, chain).log_normaliser
+        return given - whole
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Settings and parameters for :mod:`seqtruth.archive`."""
-        meta = {
-            name: getattr(self, name) for name in ("l2", "max_iter", "further_iter", "tol")
-        }
+        meta = {name: getattr(self, name) for name in ("l2", "max_iter", "further_iter", "tol")}
         arrays: Arrays = {}
         if self._chain is not None:
             arrays["chain"] = self._chain.astype(np.float32)
@@ -147,13 +167,13 @@ class CRF:
 class _Problem:
     """The training loss as a function of one flat parameter array."""
 
-    channels: list[Channel]
+    views: Views
     offsets: I64
     target: F64
     weights: F64
-    shapes: list[tuple[int, ...]]
     n_labels: int
     l2: float
+    transitions: F64 | None = None
 
     def __post_init__(self) -> None:
         offsets, target = self.offsets, self.target
@@ -166,33 +186,42 @@ class _Problem:
         weighted = target * per_token[:, None]
         self.chain_target = np.vstack(
             [
-                weighted[pairs].T @ target[pairs + 1] if len(pairs) else 0 * target[:0].T @ target[:0],
+                weighted[pairs].T @ target[pairs + 1]
+                if len(pairs)
+                else 0 * target[:0].T @ target[:0],
                 weighted[offsets[:-1][filled]].sum(axis=0),
                 weighted[offsets[1:][filled] - 1].sum(axis=0),
             ]
         )
+        if self.transitions is not None:
+            self.chain_target[:-2] = self.transitions
 
-    def unpack(self, x: F64) -> tuple[list[F64], F64]:
-        parts, at = [], 0
-        for shape in (*self.shapes, (self.n_labels + 2, self.n_labels)):
-            size = int(np.prod(shape))
-            parts.append(x[at : at + size].reshape(shape))
-            at += size
-        return parts[:-1], parts[-1]
+    def unpack(self, x: F64) -> tuple[F64, F64]:
+        """Feature weights [F, L] and chain [L+2, L] (transitions, start, end)."""
+        rows = x.reshape(-1, self.n_labels)
+        return rows[: -self.n_labels - 2], rows[-self.n_labels - 2 :]
 
     def loss(self, x: F64) -> tuple[float, F64]:
         theta, chain = self.unpack(x)
-        scores = _scores(self.channels, theta, self.offsets)
+        scores = _scores(self.views, theta, self.offsets)
         found = forward_backward(scores, self.offsets, _as_chain(chain), self.weights)
         residual = (found.marginals - self.target) * self.token_weights[:, None]
         value = float(self.weights @ found.log_normaliser)
         value -= float(np.einsum("tl,tl,t->", self.target, scores, self.token_weights))
         value -= float((self.chain_target * chain).sum())
         expected = np.vstack([found.transition, found.start, found.end])
-        parts = _gradient(self.channels, residual, self.shapes)
-        gradient = np.concatenate([part.ravel() for part in (*parts, expected - self.chain_target)])
+        gradient = np.empty_like(x)
+        to_theta, to_chain = self.unpack(gradient)
+        _gradient(self.views, residual, to_theta)
+        to_chain[:] = expected - self.chain_target
         gradient += self.l2 * x
-        return value + 0.5 * self.l2 * float(x @ x), gradient
+        return value + 0.5 * self.l2 * dot(x, x), gradient
+
+
+def clamp(scores: F64, tags: I8) -> F64:
+    """Scores that leave only paths with these tags; -1 leaves a token free."""
+    forbidden = tags[:, None] != np.arange(scores.shape[1])
+    return np.where(forbidden & (tags >= 0)[:, None], FORBIDDEN, scores)
 
 
 def _as_chain(chain: F64) -> Chain:
@@ -200,64 +229,67 @@ def _as_chain(chain: F64) -> Chain:
     return Chain(weights[-2].copy(), weights[:-2].copy(), weights[-1].copy())
 
 
-def _scores(channels: list[Channel], theta: list[F64], offsets: I64) -> F64:
+def _scores(views: Views, theta: F64, offsets: I64) -> F64:
     """float64[T, L]: sum of the weights of each token's features."""
-    n_labels = theta[0].shape[1]
-    scores = np.zeros((int(offsets[-1]), n_labels))
-    for channel, part in zip(channels, theta, strict=True):
-        atoms = np.zeros((len(channel.start) - 1, n_labels))
-        _sum_features(channel.start, channel.feature, part, atoms)
-
-        def run(a: int, b: int, atom: I32 = channel.atom, table: F64 = atoms) -> None:
-            _add_atoms(atom, table, int(offsets[a]), int(offsets[b]), scores)
-
-        map_chunks(run, chunk_bounds(offsets))
+    table = np.empty((len(views.start) - 1, theta.shape[1]))
+    map_chunks(
+        lambda a, b: _sum_features(views.start, views.feature, theta, a, b, table), views.bounds
+    )
+    scores = np.empty((int(offsets[-1]), theta.shape[1]))
+    map_chunks(
+        lambda a, b: _add_atoms(views.atoms, table, int(offsets[a]), int(offsets[b]), scores),
+        chunk_bounds(offsets),
+    )
     return scores
 
 
-def _gradient(channels: list[Channel], residual: F64, shapes: list[tuple[int, ...]]) -> list[F64]:
-    """Residuals summed per feature, one thread a channel (each sum has a fixed order)."""
+def _gradient(views: Views, residual: F64, out: F64) -> None:
+    """Residuals summed per feature into ``out``; channels share nothing, so each has a thread."""
+    table = np.zeros((len(views.start) - 1, residual.shape[1]))
+    out[:] = 0.0
 
-    def run(job: tuple[Channel, tuple[int, ...]]) -> F64:
-        channel, shape = job
-        atoms = np.zeros((len(channel.start) - 1, shape[1]))
-        _sum_residuals(channel.atom, residual, atoms)
-        out = np.zeros(shape)
-        _spread_atoms(channel.start, channel.feature, atoms, out)
-        return out
+    def run(a: int, b: int) -> None:
+        channel = int(np.searchsorted(views.bounds, a, side="right")) - 1
+        _sum_residuals(views.atoms, channel, residual, table)
+        _spread_atoms(views.start, views.feature, table, a, b, out)
 
-    jobs = list(zip(channels, shapes, strict=True))
-    if threads() == 1:
-        return [run(job) for job in jobs]
-    with ThreadPoolExecutor(threads()) as pool:
-        return list(pool.map(run, jobs))
+    map_chunks(run, views.bounds)
 
 
 @kernel
-def _sum_features(start: I64, feature: I32, theta: F64, atoms: F64) -> None:
-    for a in range(len(start) - 1):
+def _sum_features(
+    start: I64, feature: I32, theta: F64, first: int, last: int, table: F64
+) -> None:
+    for a in range(first, last):
+        for k in range(theta.shape[1]):
+            table[a, k] = 0.0
         for f in range(start[a], start[a + 1]):
             for k in range(theta.shape[1]):
-                atoms[a, k] += theta[feature[f], k]
+                table[a, k] += theta[feature[f], k]
 
 
 @kernel
-def _add_atoms(atom: I32, table: F64, first: int, last: int, scores: F64) -> None:
+def _add_atoms(atoms: I32, table: F64, first: int, last: int, scores: F64) -> None:
     for i in range(first, last):
         for k in range(table.shape[1]):
-            scores[i, k] += table[atom[i], k]
+            scores[i, k] = 0.0
+        for c in range(atoms.shape[1]):
+            for k in range(table.shape[1]):
+                scores[i, k] += table[atoms[i, c], k]
 
 
 @kernel
-def _sum_residuals(atom: I32, residual: F64, atoms: F64) -> None:
-    for i in range(len(atom)):
+def _sum_residuals(atoms: I32, channel: int, residual: F64, table: F64) -> None:
+    for i in range(len(atoms)):
         for k in range(residual.shape[1]):
-            atoms[atom[i], k] += residual[i, k]
+            table[atoms[i, channel], k] += residual[i, k]
 
 
 @kernel
-def _spread_atoms(start: I64, feature: I32, atoms: F64, out: F64) -> None:
-    for a in range(len(start) - 1):
+def _spread_atoms(
+    start: I64, feature: I32, table: F64, first: int, last: int, out: F64
+) -> None:
+    for a in range(first, last):
         for f in range(start[a], start[a + 1]):
             for k in range(out.shape[1]):
-                out[feature[f], k] += atoms[a, k]
+                out[feature[f], k] += table[a, k]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from seqtruth.compiled import I32, I64
 from seqtruth.data import Corpus
 
 BEFORE, AFTER = "\x02", "\x03"  # stand for what lies outside the sentence
+#: Words whose features are remembered: the folds of a corpus ask for the same ones again and again.
+MEMORY = 200_000
 _RUNS = re.compile(r"(.)\1+")
 
 
@@ -37,12 +40,14 @@ def shape(word: str) -> str:
     return "".join(out)
 
 
+@lru_cache(MEMORY)
 def short_shape(word: str) -> str:
     """The shape with runs made one: ``Xx'x-0``."""
     return _RUNS.sub(r"\1", shape(word))[:8]
 
 
-def full_features(word: str) -> list[str]:
+@lru_cache(MEMORY)
+def full_features(word: str) -> tuple[str, ...]:
     """Everything we say about the token itself."""
     lower = word.lower()
     found = ["", "w=" + word, "l=" + lower, "s=" + shape(word)[:10], "c=" + short_shape(word)]
@@ -54,18 +59,19 @@ def full_features(word: str) -> list[str]:
         found.append(f"digits{min(len(word), 6)}")
     if word.isupper() and len(word) > 1:
         found.append(f"caps{min(len(word), 5)}")
-    return found
+    return tuple(found)
 
 
-def near_features(word: str) -> list[str]:
+@lru_cache(MEMORY)
+def near_features(word: str) -> tuple[str, ...]:
     """What we say about a direct neighbour."""
     lower = word.lower()
-    return ["l=" + lower, "c=" + short_shape(word), "e3=" + lower[-3:], "p1=" + lower[:1]]
+    return "l=" + lower, "c=" + short_shape(word), "e3=" + lower[-3:], "p1=" + lower[:1]
 
 
-def far_features(word: str) -> list[str]:
+def far_features(word: str) -> tuple[str, ...]:
     """What we say about the words two places away."""
-    return ["l=" + word.lower(), "c=" + short_shape(word)]
+    return "l=" + word.lower(), "c=" + short_shape(word)
 
 
 class Channel(NamedTuple):
@@ -76,15 +82,47 @@ class Channel(NamedTuple):
     feature: I32
 
 
+class Views(NamedTuple):
+    """All channels side by side, in one space of atoms and one of features.
+
+    atoms : int32[T, C], each token's atom in every channel.
+    start, feature : features of each atom, as in :class:`Channel`.
+    bounds : int64[C+1], first atom of every channel.
+    """
+
+    atoms: I32
+    start: I64
+    feature: I32
+    bounds: I64
+
+    @staticmethod
+    def of(channels: list[Channel], sizes: list[int]) -> Views:
+        """Lay channels side by side; ``sizes`` is how many features each has."""
+        bounds = np.cumsum([0, *(len(channel.start) - 1 for channel in channels)])
+        shift = np.cumsum([0, *sizes])
+        ends = np.cumsum([0, *(len(channel.feature) for channel in channels)])
+        return Views(
+            np.stack([c.atom + a for c, a in zip(channels, bounds, strict=False)], axis=1).astype(
+                np.int32
+            ),
+            np.concatenate([[0], *(c.start[1:] + a for c, a in zip(channels, ends, strict=False))]),
+            np.concatenate([c.feature + a for c, a in zip(channels, shift, strict=False)]).astype(
+                np.int32
+            ),
+            bounds,
+        )
+
+
 @dataclass
 class Encoder:
     """Turns a corpus into channels; remembers the features it has numbered.
 
     Parameters
     ----------
-    min_pair_count : word pairs seen less often than this in training are left out.
-    vocabularies : feature text -> number, one table per channel. Features first seen while
-        ``growing`` are added (numbers already given stay); otherwise they are passed over.
+    min_pair_count : combinations of words or shapes that occur less often than this in the
+        training text are left out.
+    vocabularies : feature text -> number, one table per channel. Encoding with ``grow`` adds to
+        them; otherwise features not in them are passed over.
     """
 
     min_pair_count: int = 2
@@ -99,51 +137,57 @@ class Encoder:
         offsets = corpus.token_offsets
         at = {shift: _shifted(codes, offsets, shift, len(words)) for shift in (-2, -1, 0, 1, 2)}
         lower = {shift: _recode(at[shift], [w.lower() for w in words]) for shift in (-1, 0, 1)}
-        shapes = {shift: _recode(at[shift], [short_shape(w) for w in words]) for shift in (-1, 0, 1)}
-        views: list[tuple[I32, list[str], Callable[[str], list[str]], int]] = [
-            (at[0], words, full_features, 1),
-            (at[-1], words, near_features, 1),
-            (at[1], words, near_features, 1),
-            (at[-2], words, far_features, 1),
-            (at[2], words, far_features, 1),
-            (*_joined(lower[-1], lower[0]), _as_is, self.min_pair_count),
-            (*_joined(lower[0], lower[1]), _as_is, self.min_pair_count),
-            (*_joined(shapes[-1], shapes[0], shapes[1]), _as_is, self.min_pair_count),
-            (*_joined(_sentence_look(corpus, codes, words), shapes[0]), _as_is, 1),
+        shapes = {
+            shift: _recode(at[shift], [short_shape(w) for w in words]) for shift in (-1, 0, 1)
+        }
+        views: list[tuple[I32, list[str], Callable[[str], tuple[str, ...]]]] = [
+            (at[0], words, full_features),
+            (at[-1], words, near_features),
+            (at[1], words, near_features),
+            (at[-2], words, far_features),
+            (at[2], words, far_features),
+            (*_joined(lower[-1], lower[0]), _as_is),
+            (*_joined(lower[0], lower[1]), _as_is),
+            (*_joined(shapes[-1], shapes[0], shapes[1]), _as_is),
+            (*_joined(_sentence_look(corpus, codes, words), shapes[0]), _as_is),
         ]
         while grow and len(self.vocabularies) < len(views):
             self.vocabularies.append({})
         return [
-            self._channel(atom, names, features, least, vocabulary, grow)
-            for (atom, names, features, least), vocabulary in zip(
-                views, self.vocabularies, strict=True
-            )
+            self._channel(atom, names, features, vocabulary, grow)
+            for (atom, names, features), vocabulary in zip(views, self.vocabularies, strict=True)
         ]
 
     def _channel(
         self,
         atom: I32,
         names: list[str],
-        features: Callable[[str], list[str]],
-        least: int,
+        features: Callable[[str], tuple[str, ...]],
         vocabulary: dict[str, int],
         grow: bool,
     ) -> Channel:
-        counts = np.bincount(atom, minlength=len(names)) if least > 1 and grow else None
-        numbers: list[int] = []
-        start = np.zeros(len(names) + 1, np.int64)
-        for a, name in enumerate(names):
-            for text in features(name):
-                if grow and (counts is None or counts[a] >= least):
-                    numbers.append(vocabulary.setdefault(text, len(vocabulary)))
-                elif text in vocabulary:
-                    numbers.append(vocabulary[text])
-            start[a + 1] = len(numbers)
-        return Channel(atom, start, np.array(numbers, np.int32))
+        found = [features(name) for name in names]
+        start = np.cumsum([0, *map(len, found)])
+        if grow:
+            least = self.min_pair_count if features is _as_is else 1
+            _learn(found, np.bincount(atom, minlength=len(names)), least, vocabulary)
+        numbers = np.array([vocabulary.get(text, -1) for texts in found for text in texts], np.int32)
+        known = np.concatenate([[0], np.cumsum(numbers >= 0)])
+        return Channel(atom, known[start], numbers[numbers >= 0])
 
 
-def _as_is(name: str) -> list[str]:
-    return [name]
+def _learn(
+    found: list[tuple[str, ...]], counts: I64, least: int, vocabulary: dict[str, int]
+) -> None:
+    """Number the features of atoms that occur often enough; numbers already given stay."""
+    for texts, count in zip(found, counts.tolist(), strict=True):
+        if count >= least:
+            for text in texts:
+                vocabulary.setdefault(text, len(vocabulary))
+
+
+def _as_is(name: str) -> tuple[str, ...]:
+    return (name,)
 
 
 def _shifted(codes: I32, offsets: I64, shift: int, n_words: int) -> I32:
@@ -171,7 +215,7 @@ def _joined(*columns: tuple[I32, list[str]]) -> tuple[I32, list[str]]:
         key = key * len(names) + codes
     unique, atom = np.unique(key, return_inverse=True)
     texts = [""] * len(unique)
-    for codes, names in reversed(columns):
+    for _, names in reversed(columns):
         unique, part = np.divmod(unique, len(names))
         texts = [names[p] + "\x1f" + text for p, text in zip(part, texts, strict=True)]
     return atom.astype(np.int32), texts

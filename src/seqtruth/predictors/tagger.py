@@ -19,7 +19,7 @@ from seqtruth.predictors.crf import CRF
 from seqtruth.scheme import Scheme
 
 #: Predictors that a saved file may name. Nothing else is ever imported on a file's word.
-STORABLE: dict[str, type[Storable]] = {"crf": CRF}
+STORABLE: dict[str, Any] = {CRF.name: CRF}
 
 
 @dataclass(frozen=True)

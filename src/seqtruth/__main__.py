@@ -1,0 +1,5 @@
+"""``python -m seqtruth`` is ``seqtruth``."""
+
+from seqtruth.cli import main
+
+main()

@@ -1,0 +1,246 @@
+"""The loop of the HMM family: worker model × sequence model × what the text says.
+
+The true tags t of a sentence follow a Markov chain (or are independent), each annotator's tags follow
+his worker model, the words may be emitted from the tags, and a predictor may add log evidence e:
+
+    log p(t, c, x) = log π[t_1] + Σ_i log τ[t_{i-1}, t_i] + Σ_i Σ_j log p(c^j_i | c^j_{i-1}, t_i)
+                     + Σ_i log ρ[t_i, x_i] + Σ_i e[i, t_i]
+
+Every parameter is a Dirichlet (:mod:`seqtruth.aggregators.dirichlet`), read as a distribution
+(variational Bayes) or as a point (EM). One round: logarithms of the parameters → forward-backward
+(:func:`seqtruth.inference.crowd_expectations`) → expected counts → parameters. The objective of a
+round is that of the parameters it began with, log normaliser plus one term per parameter, and never
+decreases. Transitions that the scheme forbids have no mass at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from seqtruth.aggregators import dirichlet
+from seqtruth.aggregators.base import Outcome, Task
+from seqtruth.aggregators.loop import Round, State
+from seqtruth.aggregators.words import Words
+from seqtruth.aggregators.worker_models import WorkerModel, information
+from seqtruth.compiled import F32, F64, I8, I32, I64, chunk_bounds, kernel, map_chunks
+from seqtruth.data import Crowd
+from seqtruth.errors import ParameterError
+from seqtruth.inference import FORBIDDEN, Chain, Expectations, crowd_expectations, viterbi
+from seqtruth.trace import Trace
+
+SEQUENCES = ("markov", "independent", "uniform")
+#: Log evidence is kept above this, so that a predictor's 0 is strong and not final.
+LEAST_EVIDENCE = -50.0
+
+
+class Tables(NamedTuple):
+    """Parameters as the E-step reads them: log worker table, chain weights, log evidence."""
+
+    workers: F64
+    start: F64
+    transition: F64 | None
+    evidence: F32 | None
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdHMM:
+    """One model on one crowd: pure functions from state (pseudo-counts by name) to state.
+
+    Parameters
+    ----------
+    crowd, known : annotations, and true labels that are given (-1: not given) and stay fixed.
+    workers : the worker model.
+    accuracy : float64[W], reliabilities known beforehand (nan: none).
+    sequence : ``"markov"``, ``"independent"`` (a class prior for every token) or ``"uniform"``.
+    chain : prior pseudo-counts of each start and transition (or class).
+    words, word : the text's features, and the prior pseudo-count of each value.
+    variational : distributions over the parameters, or (EM) points.
+
+    Examples
+    --------
+    A predictor in the loop (``evidence`` its log probabilities [T, L]) is a matter of::
+
+        model = CrowdHMM(crowd, Sequential(diagonal=4.0))
+        state = model.start()
+        for _ in range(rounds):
+            state = model.advance(state, evidence).state
+        posterior, tags = model.expect(state, evidence).posterior, model.decode(state, evidence)
+    """
+
+    crowd: Crowd
+    workers: WorkerModel
+    known: I8 | None = None
+    accuracy: F64 | None = None
+    sequence: str = "markov"
+    chain: float = 1.0
+    words: Words | None = None
+    word: float = 0.1
+    variational: bool = True
+
+    def __post_init__(self) -> None:
+        if self.sequence not in SEQUENCES:
+            raise ParameterError(
+                f"sequence must be one of {', '.join(SEQUENCES)}", got=repr(self.sequence)
+            )
+
+    @cached_property
+    def prior(self) -> State:
+        """Pseudo-counts before anything is seen."""
+        scheme, n_workers = self.crowd.scheme, self.crowd.n_workers
+        nothing = np.full(n_workers, np.nan)
+        known = nothing if self.accuracy is None else self.accuracy
+        state = dict(self.workers.prior(scheme, known))
+        if self.sequence == "independent":
+            state["start"] = np.full(len(scheme.labels), self.chain)
+        if self.sequence == "markov":
+            state["start"] = self.chain * scheme.start
+            state["transition"] = self.chain * scheme.allowed
+        if self.words is not None:
+            state |= self.words.prior(len(scheme.labels), self.word)
+        return state
+
+    def start(self, posterior: F32 | None = None) -> State:
+        """Parameters to begin with: the prior, or what ``posterior`` [T, L] (a vote) would teach."""
+        if posterior is None:
+            return self.prior
+        crowd = self.crowd
+        width = crowd.n_labels if self.workers.previous else 1
+        flat = np.zeros((crowd.n_workers, width, crowd.n_labels, crowd.n_labels))
+        even = np.full(crowd.n_labels, 1.0 / crowd.n_labels)
+        if self.sequence == "markov":
+            legal = Chain.legal(crowd.scheme)
+            begin, moves = even * legal.start, legal.transition / crowd.n_labels
+        else:
+            begin, moves = even, None
+        vote = np.log(np.maximum(posterior, np.float32(dirichlet.SMALLEST)))
+        found = crowd_expectations(crowd, flat, begin, moves, vote, self.known)
+        return self._update(found, self._logs(self.prior))
+
+    def expect(self, state: State, evidence: F32 | None = None) -> Expectations:
+        """Posteriors of the tags and expected counts under these parameters."""
+        tables = self.tables(state, evidence)
+        return crowd_expectations(self.crowd, *tables, known=self.known)
+
+    def advance(self, state: State, evidence: F32 | None = None) -> Round:
+        """One round; the objective is that of ``state``."""
+        found = self.expect(state, evidence)
+        parts = {"labels": found.log_likelihood}
+        for name, prior in self.prior.items():
+            term = dirichlet.objective_term(state[name], prior, self.variational)
+            part = _PARTS.get(name.partition("/")[0], "workers")
+            parts[part] = parts.get(part, 0.0) + term
+        new = self._update(found, self._logs(state))
+        return Round(new, sum(parts.values()), parts)
+
+    def decode(self, state: State, evidence: F32 | None = None) -> I8:
+        """The best legal path of every sentence (the best tag of every token without a chain)."""
+        tables = self.tables(state, evidence)
+        scores = label_scores(self.crowd, tables.workers)
+        if tables.evidence is not None:
+            scores += tables.evidence
+        if self.known is not None:
+            given = np.flatnonzero(self.known >= 0)
+            kept = scores[given, self.known[given]]
+            # Known tags weigh more than the scheme: they stay even where they break it.
+            scores[given] = 4 * FORBIDDEN
+            scores[given, self.known[given]] = kept
+        scheme = self.crowd.scheme
+        if tables.transition is None:
+            every = np.ones((crowd_labels := self.crowd.n_labels, crowd_labels))
+            logs = np.log(tables.start)
+            chain = Chain(np.ones(crowd_labels), every, np.ones(crowd_labels))
+            return viterbi(scores + logs, self.crowd.corpus.token_offsets, chain)
+        chain = Chain(tables.start, tables.transition, scheme.end.astype(np.float64))
+        return viterbi(scores, self.crowd.corpus.token_offsets, chain)
+
+    def outcome(self, state: State, trace: Trace, evidence: F32 | None = None) -> Outcome:
+        """What an aggregator hands back: tags, posteriors, annotators' confusions and weights."""
+        found = self.expect(state, evidence)
+        confusion = self.workers.confusion(state, self.prior, self.crowd.n_labels)
+        weight = information(confusion, found.prior)
+        return Outcome(
+            self.decode(state, evidence), found.posterior, weight, trace,
+            confusion=confusion.astype(np.float32),
+        )  # fmt: skip
+
+    def tables(self, state: State, evidence: F32 | None = None) -> Tables:
+        """Logarithms of the parameters, laid out for the E-step."""
+        logs, n_labels = self._logs(state), self.crowd.n_labels
+        start, transition = np.full(n_labels, 1.0 / n_labels), None
+        if self.sequence == "independent":
+            start = np.exp(logs["start"])
+        if self.sequence == "markov":
+            scheme = self.crowd.scheme
+            start = np.where(scheme.start, np.exp(logs["start"]), 0.0)
+            transition = np.where(scheme.allowed, np.exp(logs["transition"]), 0.0)
+        said = None if evidence is None else np.maximum(evidence, np.float32(LEAST_EVIDENCE))
+        if self.words is not None:
+            text = self.words.evidence(logs)
+            said = text if said is None else said + text
+        return Tables(self.workers.table(logs, n_labels), start, transition, said)
+
+    def _logs(self, state: State) -> State:
+        return {name: dirichlet.logs(state[name], self.variational) for name in self.prior}
+
+    def _update(self, found: Expectations, logs: State) -> State:
+        counts = dict(self.workers.counts(found.workers, logs))
+        if self.sequence == "independent":
+            counts["start"] = found.prior
+        if self.sequence == "markov":
+            counts["start"], counts["transition"] = found.start, found.transition
+        if self.words is not None:
+            counts |= self.words.counts(found.posterior)
+        return {name: prior + counts[name] for name, prior in self.prior.items()}
+
+
+#: Which part of the objective a parameter's term belongs to; all others are the annotators'.
+_PARTS = {"start": "chain", "transition": "chain", "words": "text"}
+
+
+def label_scores(crowd: Crowd, table: F64) -> F64:
+    """[T, L]: Σ_j table[j, c^j_{i-1}, c^j_i, l], what all annotators say of each token."""
+    scores = np.zeros((crowd.n_tokens, table.shape[3]))
+    first_tag = crowd.row_offsets[crowd.sentence_rows]
+    outside = max(crowd.scheme.outside, 0)
+    offsets = crowd.corpus.token_offsets
+
+    def run(a: int, b: int) -> None:
+        _label_scores(
+            crowd.tags, first_tag, offsets, crowd.sentence_rows, crowd.row_worker, a, b, table,
+            outside, scores,
+        )  # fmt: skip
+
+    map_chunks(run, chunk_bounds(offsets))
+    return scores
+
+
+@kernel
+def _label_scores(
+    tags: I8,
+    first_tag: I64,
+    offsets: I64,
+    sentence_rows: I64,
+    row_worker: I32,
+    first: int,
+    last: int,
+    table: F64,
+    outside: int,
+    scores: F64,
+) -> None:
+    by_previous = table.shape[1] > 1
+    for s in range(first, last):
+        a, n = offsets[s], offsets[s + 1] - offsets[s]
+        for r in range(sentence_rows[s], sentence_rows[s + 1]):
+            at, worker = first_tag[s] + (r - sentence_rows[s]) * n, row_worker[r]
+            previous = outside if by_previous else 0
+            for i in range(n):
+                tag = tags[at + i]
+                if tag >= 0:
+                    for k in range(table.shape[3]):
+                        scores[a + i, k] += table[worker, previous, tag, k]
+                if by_previous:
+                    previous = tag if tag >= 0 else outside

@@ -1,0 +1,294 @@
+"""The commands. Heavy imports wait until a command runs, so that ``--help`` is instant."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seqtruth._version import __version__
+from seqtruth.cli.display import note, progress, table
+from seqtruth.cli.work import (
+    check_writable,
+    describe,
+    first_use,
+    installation,
+    is_archive,
+    measure,
+    open_dataset,
+    open_labels,
+    print_labels,
+    summary,
+    write_outputs,
+)
+from seqtruth.errors import ParameterError
+
+app = typer.Typer(
+    name="seqtruth",
+    help="Labels you can trust from many unreliable annotators of the same sequences.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+Seed = Annotated[int, typer.Option(help="Same seed, same bytes.")]
+Strict = Annotated[str, typer.Option(help="How spans are read: conlleval or b-required.")]
+Scheme = Annotated[str | None, typer.Option(help="Label scheme, where not to be detected.")]
+InFormat = Annotated[str | None, typer.Option("--format", help="Input format; else detected.")]
+OutFormat = Annotated[str | None, typer.Option("--out-format", help="Output format; else by name.")]
+Abstain = Annotated[str | None, typer.Option(help="Tag that counts as no opinion, such as O.")]
+DataDir = Annotated[Path | None, typer.Option(help="Folder of ner/ and pico/ (or SEQTRUTH_DATA).")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"seqtruth {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def aggregate(
+    annotations: Annotated[Path, typer.Argument(help="The annotators' labels.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Labels; CoNLL on stdout where not given.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="Method and settings: aggslc:predictor=none;folds=3")
+    ] = "aggslc",
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Save the whole result.")] = None,
+    tagger: Annotated[Path | None, typer.Option(help="Save the trained tagger.")] = None,
+    known: Annotated[Path | None, typer.Option(help="True labels of some sentences.")] = None,
+    abstain: Abstain = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="Keep every finished round here.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
+    seed: Seed = 0,
+    format: InFormat = None,
+    out_format: OutFormat = None,
+    scheme: Scheme = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Turn many annotators' labels into one labelling, a trust list and a tagger."""
+    from dataclasses import replace
+
+    from seqtruth.cli.methods import make_method
+    from seqtruth.io import read
+
+    if resume and checkpoint is None:
+        raise ParameterError("--resume needs --checkpoint")
+    check_writable(output, report, save, tagger)
+    crowd = read(annotations, format, scheme)
+    gold = None if known is None else read(known, scheme=scheme)
+    maker = make_method(method, seed, crowd.corpus.tokens is not None)
+    if abstain is not None:
+        maker = replace(maker, abstain=abstain)
+    first_use(quiet)
+    began = time.perf_counter()
+    with progress(f"{maker.name} on {crowd}", quiet):
+        result = maker.fit(crowd, gold, checkpoint=checkpoint, resume=resume)
+    seconds = time.perf_counter() - began
+    written = write_outputs(result, crowd, output, out_format, report, save, tagger)
+    if as_json:
+        print(json.dumps(summary(result, seconds, written), indent=1))
+    elif output is None:
+        print_labels(result.as_crowd())
+    if not quiet and not as_json:
+        note(f"{result} · {seconds:.1f} s")
+        for path in written:
+            note(f"wrote {path}")
+
+
+@app.command()
+def evaluate(
+    result: Annotated[Path, typer.Argument(help="Labels, or a saved result.")],
+    gold: Annotated[Path, typer.Argument(help="The gold standard.")],
+    strict: Strict = "conlleval",
+    as_json: Json = False,
+) -> None:
+    """Score labels against a gold standard: spans (strict) and tokens (relaxed)."""
+    from seqtruth.metrics import evaluate as score
+
+    found = score(open_labels(result), open_labels(gold), strict=strict)
+    print(json.dumps(found.to_dict(), indent=1) if as_json else str(found))
+
+
+@app.command()
+def compare(
+    annotations: Annotated[Path | None, typer.Argument(help="The annotators' labels.")] = None,
+    gold: Annotated[Path | None, typer.Option(help="The gold standard.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="demo, ner or pico, instead of files.")] = None,
+    data_dir: DataDir = None,
+    split: Annotated[str, typer.Option(help="Which sentences of the data set count.")] = "all",
+    methods: Annotated[str, typer.Option("--methods", "-m", help="Names, by commas.")] = "mv,ds,aggslc",
+    strict: Strict = "conlleval",
+    abstain: Abstain = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run several methods and score each against the gold standard (JSON: one object a line)."""
+    from seqtruth.cli.methods import parse_methods
+
+    data = open_dataset(annotations, gold, dataset, data_dir)
+    if split not in data.splits:
+        raise ParameterError(
+            f"data set {data.name} has no split {split!r}", fix=f"it has {', '.join(data.splits)}"
+        )
+    chosen = parse_methods(methods, seed, data.crowd.corpus.tokens is not None)
+    first_use(quiet)
+    rows = []
+    for spec, method in chosen.items():
+        row = measure(spec, method, data, split, strict, abstain, quiet)
+        rows.append(row)
+        if as_json:
+            print(json.dumps(row), flush=True)
+    if not as_json:
+        table(
+            ["method", "precision", "recall", "F1", "seconds", "peak MiB"],
+            [
+                [r["method"], 100 * r["precision"], 100 * r["recall"], 100 * r["f1"], r["seconds"],
+                 float("nan") if r["peak_mib"] is None else r["peak_mib"]]
+                for r in rows
+            ],
+            f"{data.name}, {split}: strict spans ({strict}), %",
+        )  # fmt: skip
+
+
+@app.command()
+def tag(
+    model: Annotated[Path, typer.Argument(help="A saved tagger, or a saved result with one.")],
+    text: Annotated[Path, typer.Argument(help="Text (a sentence a line), CoNLL or JSONL; - is stdin.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write.")] = None,
+    format: InFormat = None,
+    out_format: OutFormat = None,
+) -> None:
+    """Label new text with a trained tagger."""
+    from seqtruth.io import write
+    from seqtruth.io.unlabelled import read_unlabelled
+    from seqtruth.predictors import Tagger
+
+    check_writable(output)
+    tagger = Tagger.load(model)
+    source = Path("/dev/stdin") if str(text) == "-" else text
+    labelling, confidence = tagger.label_with_confidence(read_unlabelled(source, format))
+    crowd = labelling.as_crowd("tagger")
+    if output is None:
+        print_labels(crowd)
+    else:
+        write(crowd, output, out_format, confidence=confidence)
+        note(f"wrote {output}")
+
+
+@app.command()
+def simulate(
+    gold: Annotated[Path, typer.Argument(help="Gold labels to be spoiled.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the crowd.")],
+    annotators: Annotated[
+        str | None, typer.Option(help="The cast, such as careful:3,misser,spammer.")
+    ] = None,
+    per_sentence: Annotated[int | None, typer.Option(help="Annotators who see a sentence.")] = None,
+    seed: Seed = 0,
+    format: InFormat = None,
+    out_format: OutFormat = None,
+    scheme: Scheme = None,
+) -> None:
+    """Make annotators with known vices from gold labels."""
+    from seqtruth.io import read, write
+    from seqtruth.simulate import simulate as run
+
+    check_writable(output)
+    truth = read(gold, format, scheme)
+    crowd = run(truth, annotators, seed=seed, per_sentence=per_sentence)
+    write(crowd, output, out_format)
+    note(f"{crowd}\nwrote {output}")
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for what it writes.")
+    ] = Path("seqtruth-demo"),
+    seed: Seed = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Run the main job on the built-in corpus and leave everything it makes in a folder."""
+    from seqtruth.cli.methods import parse_methods
+    from seqtruth.datasets import load
+    from seqtruth.io import write
+    from seqtruth.metrics import evaluate as score
+
+    data = load("demo")
+    first_use(quiet)
+    note(f"demo corpus: {data.crowd}")
+    specs = "mv ds aggslc:predictor=none aggslc"
+    rows, result = [], None
+    for spec, method in parse_methods(specs, seed, True).items():
+        began = time.perf_counter()
+        with progress(spec, quiet):
+            result = method.fit(data.crowd)
+        found = score(result, data.gold)
+        rows.append([spec, *(100 * x for x in (found.precision, found.recall, found.f1)),
+                     time.perf_counter() - began])  # fmt: skip
+    assert result is not None
+    output.mkdir(parents=True, exist_ok=True)
+    files = {
+        "crowd.conll": "what the annotators said",
+        "gold.conll": "the truth, for comparison",
+        "truth.conll": "the aggregated labels",
+        "truth.jsonl": "the same with confidence",
+        "report.html": "the report: open it in a browser",
+        "result.seqtruth": "everything, for Result.load",
+        "tagger.seqtruth": "the tagger, for seqtruth tag",
+    }
+    write(data.crowd, output / "crowd.conll")
+    write(data.gold, output / "gold.conll")
+    write_outputs(
+        result, data.crowd, output / "truth.conll", None, output / "report.html",
+        output / "result.seqtruth", output / "tagger.seqtruth", score(result, data.gold),
+    )  # fmt: skip
+    result.write(output / "truth.jsonl")
+    table(["method", "precision", "recall", "F1", "seconds"], rows, "strict spans, %")
+    print(f"annotators, worst first\n\n{result.workers}\n")
+    for name, what in files.items():
+        print(f"{output / name}  {what}")
+
+
+@app.command()
+def info(
+    path: Annotated[Path | None, typer.Argument(help="Annotations or a saved result.")] = None,
+    format: InFormat = None,
+    scheme: Scheme = None,
+    as_json: Json = False,
+) -> None:
+    """Describe a file; without one, this installation."""
+    if path is None:
+        facts = installation()
+    elif is_archive(path):
+        from seqtruth.result import Result
+
+        saved = Result.load(path)
+        facts = {"result": str(saved), **saved.provenance}
+    else:
+        facts = describe(path, format, scheme)
+    if as_json:
+        print(json.dumps(facts, indent=1))
+    else:
+        wide = max(map(len, facts))
+        for key, value in facts.items():
+            print(f"{key:<{wide}}  {value}")

@@ -1,0 +1,226 @@
+"""Figures as SVG text: a scatter of names, a histogram and lines, coloured by the page's own CSS."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from markupsafe import Markup
+
+SERIES = 5
+
+
+class Point(NamedTuple):
+    """A named point; ``size`` from 0 to 1."""
+
+    name: str
+    x: float
+    y: float
+    size: float = 0.5
+
+
+class Frame(NamedTuple):
+    """A drawing area and the values at its edges."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        across = (x - self.x[0]) / ((self.x[1] - self.x[0]) or 1.0)
+        up = (y - self.y[0]) / ((self.y[1] - self.y[0]) or 1.0)
+        return (
+            self.left + across * (self.right - self.left),
+            self.bottom - up * (self.bottom - self.top),
+        )
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round numbers that span the range.
+
+    >>> ticks(0, 1)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    if not high - low > 1e-9 * max(abs(low), abs(high), 1e-9):
+        pad = max(abs(low) * 0.1, 1e-6) if low else 1.0
+        low, high = low - pad, low + pad
+    raw = (high - low) / about
+    size = 10.0 ** math.floor(math.log10(raw))
+    step = next(size * m for m in (1, 2, 2.5, 5, 10) if size * m >= raw * 0.999)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [float(f"{k * step:.12g}") + 0.0 for k in range(first, last + 1)]
+
+
+def number(value: float) -> str:
+    """A tick's text.
+
+    >>> [number(v) for v in (0.25, 12500.0, 3e9, -2.0)]
+    ['0.25', '12,500', '3e+09', '−2']
+    """
+    if value and not 1e-4 <= abs(value) < 1e7:
+        text = f"{value:.3g}"
+    else:
+        text = f"{value:,.6f}".rstrip("0").rstrip(".")
+    return text.replace("-", "−") if not text.count("e") else text
+
+
+def wide(text: str) -> float:
+    """Roughly the width of a text in a figure's units, rather too much than too little."""
+    return sum(
+        8.2 if c.isupper() or ord(c) > 0x2E80 else 4.6 if c in "-.,:;|!il " else 7.1 for c in text
+    )
+
+
+def scatter(points: Sequence[Point], across: str, up: str, description: str) -> Markup:
+    """Points with as many of their names as fit without touching."""
+    width, height = 620, 360
+    xs = ticks(min([0.0, *(p.x for p in points)]), max([*(p.x for p in points), 1e-9]))
+    pad = 0.03 * (xs[-1] - xs[0])
+    frame = Frame(58, 10, width - 20, height - 48, (xs[0] - pad, xs[-1] + pad), (-0.05, 1.04))
+    body = [_axes(frame, xs, ticks(0, 1), across, up)]
+    taken: list[tuple[float, float, float, float]] = []
+    places = []
+    for point in points:
+        x, y = frame.at(point.x, point.y)
+        r = 3.5 + 4.5 * math.sqrt(point.size)
+        places.append((point, x, y, r))
+        taken.append((x - r, y - r, x + r, y + r))
+    names = []
+    for point, x, y, r in places:
+        text = f"{point.name}: {up.lower()} {point.y:.2f}, {across.lower()} {point.x:.3g}"
+        body.append(
+            Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"><title>{}</title></circle>')
+            .format(x, y, r, text)
+        )  # fmt: skip
+        shown = point.name if len(point.name) <= 18 else point.name[:17] + "…"
+        if spot := _room(shown, x, y, r, frame, taken):
+            names.append(_text(spot[0], spot[1], shown, "name", spot[2]))
+    return _svg(width, height, description, [*body, *names])
+
+
+def histogram(values: npt.NDArray[np.float64], across: str, up: str, description: str) -> Markup:
+    """Twenty bars over 0..1 with their counts."""
+    width, height = 620, 260
+    counts, _ = np.histogram(np.clip(values, 0, 1), bins=20, range=(0, 1))
+    ys = ticks(0, max(int(counts.max(initial=0)), 1) * 1.08)
+    ys = [y for y in ys if y == int(y)]
+    frame = Frame(58, 14, width - 20, height - 48, (0.0, 1.0), (0.0, ys[-1]))
+    body = [_axes(frame, [k / 10 for k in range(11)], ys, across, up)]
+    for k, count in enumerate(counts.tolist()):
+        x0, y0 = frame.at(k / 20, count)
+        x1, _ = frame.at((k + 1) / 20, 0)
+        body.append(
+            Markup(
+                '<rect class="column" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">'
+                "<title>{:.2f} to {:.2f}: {:,}</title></rect>"
+            ).format(x0 + 1, y0, x1 - x0 - 2, frame.bottom - y0, k / 20, (k + 1) / 20, count)
+        )
+        if count:
+            text = str(count) if count < 1000 else f"{count / 1000:,.{int(count < 10_000)}f}k"
+            body.append(_text((x0 + x1) / 2, y0 - 4, text, "count", "middle"))
+    return _svg(width, height, description, body)
+
+
+def lines(series: Mapping[str, Sequence[float]], across: str, up: str, description: str) -> Markup:
+    """One line for each series over 1, 2, 3 …, named at its end."""
+    width, height = 620, 300
+    finite = [v for values in series.values() for v in values if math.isfinite(v)]
+    ys = ticks(min([*finite, 0.0] if min(finite) > 0 else finite), max(finite))
+    n = max(len(values) for values in series.values())
+    widest = max(wide(name) for name in series)
+    left = 30 + max(wide(number(y)) for y in ys)
+    frame = Frame(
+        left, 14, width - 14 - widest, height - 48, (1.0, float(max(n, 2))), (ys[0], ys[-1])
+    )
+    xs = [x for x in ticks(1, max(n, 2), 8) if x == int(x) and 1 <= x <= n]
+    body = [_axes(frame, [1.0, *(x for x in xs if x > 1)], ys, across, up)]
+    ends = []
+    for k, (name, values) in enumerate(series.items()):
+        dots = [frame.at(i + 1, v) for i, v in enumerate(values) if math.isfinite(v)]
+        if not dots:
+            continue
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in dots)
+        body.append(Markup('<polyline class="line s{}" points="{}"/>').format(k % SERIES, path))
+        for x, y in dots if len(dots) <= 60 else dots[-1:]:
+            body.append(
+                Markup('<circle class="knot s{}" cx="{:.1f}" cy="{:.1f}" r="3"/>').format(
+                    k % SERIES, x, y
+                )
+            )
+        ends.append((dots[-1][1], dots[-1][0], name, k))
+    for y, (_, x, name, k) in zip(_apart([e[0] for e in sorted(ends)]), sorted(ends), strict=True):
+        body.append(_text(x + 8, y + 4, name, f"name s{k % SERIES}"))
+    return _svg(width, height, description, body)
+
+
+def _apart(places: list[float], gap: float = 14.0) -> list[float]:
+    """Ascending places, moved as little as needed to stand ``gap`` apart."""
+    out: list[float] = []
+    for place in places:
+        out.append(max(place, out[-1] + gap) if out else place)
+    over = out[-1] - max(places[-1], 0) if out else 0.0
+    return [place - over / 2 for place in out]
+
+
+def _room(
+    text: str, x: float, y: float, r: float, frame: Frame,
+    taken: list[tuple[float, float, float, float]],
+) -> tuple[float, float, str] | None:  # fmt: skip
+    """A free place for a point's name: right, left, above or below it."""
+    w = wide(text)
+    spots = [
+        (x + r + 4, y + 4, x + r + 4, "start"),
+        (x - r - 4, y + 4, x - r - 4 - w, "end"),
+        (x, y - r - 5, x - w / 2, "middle"),
+        (x, y + r + 13, x - w / 2, "middle"),
+    ]
+    for a, b, left, anchor in spots:
+        box = (left, b - 10, left + w, b + 3)
+        inside = frame.left < box[0] and box[2] < frame.right + 18 and box[3] < frame.bottom
+        free = all(box[2] < t[0] or t[2] < box[0] or box[3] < t[1] or t[3] < box[1] for t in taken)
+        if inside and box[1] > 2 and free:
+            taken.append(box)
+            return a, b, anchor
+    return None
+
+
+def _axes(frame: Frame, xs: Iterable[float], ys: Iterable[float], across: str, up: str) -> Markup:
+    parts = []
+    for y in ys:
+        _, v = frame.at(frame.x[0], y)
+        line = '<line class="grid" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>'
+        parts.append(Markup(line).format(frame.left, frame.right, v, v))
+        parts.append(_text(frame.left - 7, v + 4, number(y), "tick", "end"))
+    for x in xs:
+        h, _ = frame.at(x, frame.y[0])
+        parts.append(_text(h, frame.bottom + 17, number(x), "tick", "middle"))
+    base = '<line class="axis" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>'
+    parts.append(Markup(base).format(frame.left, frame.right, frame.bottom, frame.bottom))
+    middle = (frame.left + frame.right) / 2
+    parts.append(_text(middle, frame.bottom + 38, across, "label", "middle"))
+    turned = Markup(
+        '<text class="label" text-anchor="middle" transform="translate(13 {:.1f}) rotate(-90)">{}</text>'
+    )
+    parts.append(turned.format((frame.top + frame.bottom) / 2, up))
+    return Markup("").join(parts)
+
+
+def _text(x: float, y: float, text: str, css: str, anchor: str = "start") -> Markup:
+    form = '<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>'
+    return Markup(form).format(css, x, y, anchor, text)
+
+
+def _svg(width: int, height: int, description: str, body: Iterable[Markup]) -> Markup:
+    head = '<svg viewBox="0 0 {} {}" role="img" aria-label="{}">'
+    return (
+        Markup(head).format(width, height, description) + Markup("").join(body) + Markup("</svg>")
+    )
+
+
+__all__ = ["Point", "histogram", "lines", "scatter"]

@@ -1,0 +1,75 @@
+"""Every aggregator of the package through the conformance suite."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+
+import pytest
+
+from seqtruth import checks
+from seqtruth.aggregators import METHODS, Aggregator
+from seqtruth.aggregators.aggslc import AggSLC
+from seqtruth.aggregators.base import Outcome, Task
+from seqtruth.aggregators.majority import MajorityVote
+from seqtruth.predictors import CRF
+
+QUICK_CRF = CRF(max_iter=15, further_iter=5)
+CASES: dict[str, Aggregator] = {name: kind() for name, kind in METHODS.items()} | {
+    "mv, random ties": MajorityVote(ties="random", seed=3),
+    "aggslc with a predictor": AggSLC(predictor=QUICK_CRF, folds=2, max_iter=3, threshold=0.5),
+    "aggslc as printed": AggSLC(
+        predictor=QUICK_CRF, prediction="low-confidence", average="token", max_iter=3
+    ),
+}
+PAIRS = [
+    pytest.param(method, check, id=f"{name}-{check.__name__.removeprefix('check_')}")
+    for name, method in CASES.items()
+    for check in checks.checks_of(method)
+]
+
+
+@pytest.mark.parametrize(("method", "check"), PAIRS)
+def test_rule(method: Aggregator, check: checks.Check) -> None:
+    check(method)
+
+
+def test_every_check_is_listed() -> None:
+    found = {
+        member
+        for name, member in inspect.getmembers(checks, inspect.isfunction)
+        if name.startswith("check_") and name != "check_aggregator"
+    }
+    assert found == set(checks.CHECKS)
+
+
+def test_exemptions_name_real_checks_and_give_reasons() -> None:
+    names = {check.__name__ for check in checks.CHECKS}
+    for method in CASES.values():
+        assert set(method.exempt) <= names
+        assert all(len(reason) > 20 for reason in method.exempt.values())
+
+
+def test_every_aggregator_is_registered() -> None:
+    def leaves(kind: type[Aggregator]) -> set[type[Aggregator]]:
+        below = {leaf for child in kind.__subclasses__() for leaf in leaves(child)}
+        return below or {kind}
+
+    ours = {kind for kind in leaves(Aggregator) if kind.__module__.startswith("seqtruth.")}
+    assert ours <= set(METHODS.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stubborn(Aggregator):
+    """Says O to everything: the suite must catch it."""
+
+    name = "stubborn"
+
+    def _fit(self, task: Task) -> Outcome:
+        vote = MajorityVote()._fit(task)
+        return vote._replace(tags=vote.tags * 0 + max(task.crowd.scheme.outside, 0))
+
+
+def test_the_suite_can_fail() -> None:
+    with pytest.raises(checks.ConformanceError, match="unanimous"):
+        checks.check_aggregator(_Stubborn())

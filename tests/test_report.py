@@ -1,0 +1,295 @@
+"""The report page: sound HTML that asks nothing of the network, for every odd result."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import warnings
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seqtruth import report
+from seqtruth.aggregators import AggSLC, DawidSkene, MajorityVote
+from seqtruth.data import Corpus, Crowd
+from seqtruth.datasets import demo
+from seqtruth.errors import DataError, SeqTruthWarning
+from seqtruth.metrics import evaluate
+from seqtruth.report.content import annotators, percent, triage
+from seqtruth.report.figures import number, ticks
+from seqtruth.report.mistakes import mistakes
+from seqtruth.trace import Step, Trace
+from strategies import crowds
+
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+#: Elements and attributes that could fetch or run something.
+FORBIDDEN = {"script", "link", "iframe", "img", "object", "embed", "base", "form", "use", "image"}
+
+
+class Page(HTMLParser):
+    """Checks nesting and collects what matters."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.text: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+def checked(text: str) -> Page:
+    """The page, parsed, well nested, with nothing that runs or fetches."""
+    page = Page(text)
+    assert not FORBIDDEN & set(page.tags)
+    for _, name, value in page.attributes:
+        assert not name.startswith("on")
+        assert name not in ("src", "srcset", "data", "action", "xlink:href", "http-equivx")
+        if name == "href":
+            assert value is not None and value.startswith("#")
+    assert not re.search(r"url\(|@import|expression\(", text)
+    ids = [value for _, name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    targets = {value[1:] for _, name, value in page.attributes if name == "href"}
+    assert targets <= set(ids)
+    assert "nan" not in page.words.lower().replace("finance", "").split()
+    for tag, name, value in page.attributes:
+        if tag == "svg" and name == "aria-label":
+            assert value
+    assert page.tags.count("svg") == sum(
+        n == "aria-label" for t, n, _ in page.attributes if t == "svg"
+    )
+    return page
+
+
+def fit(method, crowd, **more):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeqTruthWarning)
+        return method.fit(crowd, **more)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return demo.load()
+
+
+@pytest.fixture(scope="module")
+def result(data):
+    return AggSLC().fit(data.crowd)
+
+
+def test_the_whole_page(data, result):
+    scores = evaluate(result, data.gold)
+    text = report.render(result, data.crowd, scores, "Spring & autumn")
+    page = checked(text)
+    assert "<title>Spring &amp; autumn</title>" in text
+    assert "http" not in text.replace("http-equiv", "")
+    assert page.tags.count("svg") == 3
+    assert page.tags.count("mark") > 10
+    for name in data.crowd.workers:
+        assert name in page.words
+    for part in ("What to accept", "Whom to trust", "What to review", "What was found",
+                 "How it converged", "Where it comes from", "Against the gold standard"):  # fmt: skip
+        assert part in page.words
+    assert result.provenance["input"] in page.words
+    assert f"{100 * scores.f1:.1f}" in page.words
+    assert len(text) < 200_000
+
+
+def test_the_spammer_stands_first_and_his_vice_is_named(data, result):
+    rows = annotators(result, data.crowd)
+    assert rows[0].name == "spammer"
+    assert rows[0].verdict == "do not rely on"
+    shares = {row.name: [share for share, _ in row.mistakes] for row in rows}
+    assert shares["spammer"][3] > 0.5
+    assert max(shares, key=lambda name: shares[name][1]) == "boundary"
+    assert max(shares, key=lambda name: shares[name][2]).startswith("confuser")
+    assert shares["misser"][0] > 0.4
+    assert rows[-1].name.startswith("careful") and rows[-1].verdict == "rely on"
+
+
+def test_same_result_same_bytes(data, result, tmp_path):
+    report.write(result, tmp_path / "a.html", data.crowd)
+    report.write(AggSLC().fit(data.crowd), tmp_path / "b.html", data.crowd)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {"a.html", "b.html"}
+
+
+EVIL = '<script>alert("1")</script>'
+
+
+def test_everything_is_escaped():
+    tokens = [[EVIL, "'\" onload=x", "</style>", "&lt;"]]
+    votes = {
+        EVIL: [[f"B-{EVIL}", "O", "O", "O"]],
+        '"><img src=x>': [["O", "B-</mark>", "O", "O"]],
+        "bob": [[f"B-{EVIL}", "I-" + EVIL, "O", "O"]],
+    }
+    crowd = Crowd.of(votes, tokens, "iob2", ids=["<b>id</b>"])
+    result = fit(AggSLC(), crowd)
+    result = replace(result, provenance={EVIL: EVIL, "parameters": {EVIL: EVIL}})
+    step = Step(1, 1.0, {EVIL: 1.0})
+    result = replace(result, trace=Trace((step,), EVIL, EVIL))
+    text = report.render(result, crowd, evaluate(result, result), title=f"</title>{EVIL}")
+    page = checked(text)
+    assert "<script" not in text.lower() and "<img" not in text.lower() and "<b>id" not in text
+    assert EVIL in page.words and "&lt;" in page.words
+
+
+@pytest.mark.parametrize("method", [MajorityVote(), DawidSkene(), AggSLC()])
+def test_every_method_has_a_page(data, method):
+    fitted = fit(method, data.crowd)
+    page = checked(report.render(fitted, data.crowd))
+    assert ("How it converged" in page.words) == bool(fitted.trace.steps)
+
+
+def test_without_crowd_or_tokens(data):
+    corpus = replace(data.crowd.corpus, tokens=None)
+    blind = replace(data.crowd, corpus=corpus)
+    fitted = fit(MajorityVote(), blind)
+    page = checked(report.render(fitted))
+    assert "the input has no text" in page.words and "Missed" not in page.words
+    checked(report.render(fitted, blind))
+
+
+def test_sentences_nobody_labelled_are_counted_and_not_reviewed():
+    votes = {"a": [["B-PER"], None, []], "b": [["O"], None, []]}
+    crowd = Crowd.of(votes, [["Ann"], ["Bob"], []], "iob2")
+    fitted = fit(MajorityVote(), crowd)
+    assert triage(fitted)[-1]["n"] == 1
+    page = checked(report.render(fitted, crowd))
+    assert "unlabelled" in page.words and "Bob" not in page.words and "Ann" in page.words
+
+
+@pytest.mark.parametrize(
+    "crowd",
+    [
+        Crowd.of({"a": [["B-PER", "O"]]}, [["Ann", "ran"]]),
+        Crowd.of({"a": [["O", "O"]], "b": [["O", "O"]]}, [["it", "ran"]], "iob2"),
+        Crowd.of({"a": [None], "b": [None]}, [["it", "ran"]], "iob2"),
+        Crowd.of({"a": [[]], "b": [[]]}, [[]], "iob2"),
+        Crowd.of({"a": [["N", "V"]], "b": [["V", "V"]]}, [["it", "ran"]], "plain"),
+        Crowd(Corpus.of([]), Crowd.of({"a": [["B-PER"]]}, [["x"]]).scheme, ("a",), [], [], []),
+    ],
+    ids=["one annotator", "no spans", "no labels", "no tokens", "plain", "no sentences"],
+)
+@pytest.mark.parametrize("method", [MajorityVote(), AggSLC()])
+def test_odd_crowds(crowd, method):
+    fitted = fit(method, crowd)
+    checked(report.render(fitted, crowd))
+    checked(report.render(fitted))
+
+
+@given(crowds())
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+def test_any_crowd_has_a_page(crowd):
+    checked(report.render(fit(MajorityVote(), crowd), crowd))
+
+
+def test_numbers_that_are_none(result):
+    workers = replace(
+        result.workers,
+        agreement=np.full(len(result.workers), np.nan),
+        weight=np.where(np.arange(len(result.workers)) % 2, np.nan, -1.0),
+    )
+    steps = (Step(1, float("nan"), {"part": float("inf")}), Step(2, -1e12, {"part": 0.0}))
+    odd = replace(result, workers=workers, trace=Trace(steps, "max_iter", "lower bound"))
+    page = checked(report.render(odd))
+    assert "too little to judge" in page.words and "limit of rounds" in page.words
+
+
+def test_the_page_is_bounded():
+    n, many = 400, 300
+    rng = np.random.default_rng(0)
+    words = [["x" * 500] * 300 for _ in range(n)]
+    corpus = Corpus.of(words)
+    rows = np.repeat(np.arange(n), 2)
+    worker = np.stack([np.arange(n) % many, (np.arange(n) + 1) % many], axis=1)
+    worker.sort(axis=1)
+    labels = ["O", *(f"B-type{k}" for k in range(50))]
+    tags = rng.integers(0, len(labels), 2 * n * 300)
+    names = [f"{'somebody' * 30}-{w}" for w in range(many)]
+    crowd = Crowd.build(corpus, labels, names, rows, worker.ravel(), tags, "iob2")
+    fitted = fit(MajorityVote(), crowd)
+    steps = tuple(Step(k + 1, float(k), {"a": 1.0, "b": 2.0}) for k in range(5000))
+    text = report.render(replace(fitted, trace=Trace(steps, "converged")), crowd)
+    checked(text)
+    assert len(text) < 1_000_000
+
+
+def test_another_crowd_is_refused(data, result):
+    with pytest.raises(DataError, match="does not have the result's sentences"):
+        report.render(result, data.crowd[:10])
+    with pytest.raises(DataError, match="same labels"):
+        plain = Crowd.of({"a": [["N"]]}, [["x"]], "plain")
+        report.render(fit(MajorityVote(), Crowd.of({"a": [["B-PER"]]}, [["x"]])), plain)
+
+
+def test_a_crowd_in_another_order_or_scheme_says_the_same(data, result):
+    backwards = np.arange(data.crowd.n_sentences)[::-1]
+    page = report.render(result, data.crowd)
+    assert report.render(result, data.crowd[backwards]) == page
+    assert report.render(result, data.crowd.respell("bioes")) == page
+
+
+def test_kinds_of_mistakes():
+    tokens = [["a", "b", "c", "d", "e"]]
+    truth = ["B-PER", "I-PER", "O", "B-LOC", "O"]
+    crowd = Crowd.of(
+        {
+            "right": [truth],
+            "nothing": [["O"] * 5],
+            "short": [["B-PER", "O", "O", "B-LOC", "O"]],
+            "mixed": [["B-LOC", "I-LOC", "O", "O", "B-PER"]],
+        },
+        tokens,
+    )
+    tags = np.array([crowd.scheme.index(tag) for tag in truth], np.int8)
+    found = mistakes(crowd, tags)
+    assert found.missed.tolist() == [0.0, 1.0, 0.0, 0.5]
+    np.testing.assert_array_equal(found.boundary, [0.0, np.nan, 0.5, 0.0])
+    np.testing.assert_array_equal(found.type, [0.0, np.nan, 0.0, 0.5])
+    np.testing.assert_array_equal(found.invented, [0.0, np.nan, 0.0, 0.5])
+
+
+@given(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12))
+def test_ticks_span_the_range(a, b):
+    low, high = min(a, b), max(a, b)
+    marks = ticks(low, high)
+    assert 2 <= len(marks) <= 12
+    assert all(x < y for x, y in itertools.pairwise(marks))
+    near = 1e-6 * (marks[-1] - marks[0])
+    assert marks[0] <= low + near and marks[-1] >= high - near
+
+
+def test_words_for_numbers():
+    assert [percent(v) for v in (0, 0.004, 0.0001, 0.5, 0.999, 0.99999, 1)] == [
+        "0 %", "0.4 %", "<0.1 %", "50 %", "99.9 %", ">99.9 %", "100 %",
+    ]  # fmt: skip
+    assert number(0.1 + 0.2) == "0.3"
