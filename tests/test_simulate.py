@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from seqtruth.data import Corpus, Crowd
 from seqtruth.errors import ParameterError
 from seqtruth.metrics import worker_scores
-from seqtruth.simulate import DEFAULT_CAST, VICES, Annotator, parse, simulate
+from seqtruth.simulation import DEFAULT_CAST, VICES, Annotator, parse, simulate
 from seqtruth.spans import extract
 from strategies import crowds, spelled
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from seqtruth.predictors import Tagger
     from seqtruth.result import Result
     from seqtruth.scheme import Scheme
-    from seqtruth.simulate import simulate
+    from seqtruth.simulation import simulate
 
 _HOMES = {
     "AggSLC": "aggregators",
@@ -35,7 +35,7 @@ _HOMES = {
     "Tagger": "predictors",
     "evaluate": "metrics",
     "read": "io",
-    "simulate": "simulate",
+    "simulate": "simulation",
     "write": "io",
 }
 _ROOMS = ("aggregators", "checks", "datasets", "errors", "metrics", "predictors")

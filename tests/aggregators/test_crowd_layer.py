@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from neural_crowds import simulated
 
+from neural_crowds import simulated
 from seqtruth.aggregators.crowd_layer import VARIANTS, CrowdLayer
 from seqtruth.errors import ParameterError
 from seqtruth.predictors.bilstm import BiLSTM
-from seqtruth.predictors.tagger import STORABLE, Tagger
+from seqtruth.predictors.tagger import Tagger
 from seqtruth.result import Result
 
 torch = pytest.importorskip("torch", reason="needs the extra seqtruth[torch]")
@@ -26,7 +26,7 @@ SMALL = BiLSTM(hidden=16, vectors="none", dropout=0.1)
 
 
 def method(**settings) -> CrowdLayer:
-    return CrowdLayer(**{"predictor": SMALL, "pretrain": 2, "max_iter": 4} | settings)
+    return CrowdLayer(**{"predictor": SMALL, "pretrain": 1, "max_iter": 3} | settings)
 
 
 @pytest.fixture(scope="module")
@@ -75,15 +75,15 @@ def test_careful_annotators_rank_above_random_ones(crowd_and_truth, variant):
 
 def test_same_seed_same_bytes_whatever_the_order(crowd_and_truth):
     crowd, _ = crowd_and_truth
-    one = method(max_iter=2).fit(crowd)
-    two = method(max_iter=2).fit(crowd)
+    one = method(max_iter=1).fit(crowd)
+    two = method(max_iter=1).fit(crowd)
     assert one.probabilities.tobytes() == two.probabilities.tobytes()
     turned = np.arange(crowd.n_sentences)[::-1]
     other = crowd[turned].select_workers(crowd.workers[::-1])
-    three = method(max_iter=2).fit(other)
+    three = method(max_iter=1).fit(other)
     assert np.array_equal(three.workers.weight[::-1], one.workers.weight)
     assert three.as_crowd()[turned].tags.tobytes() == one.as_crowd().tags.tobytes()
-    assert method(max_iter=2, seed=1).fit(crowd).probabilities.tobytes() != one.probabilities.tobytes()
+    assert method(max_iter=1, seed=1).fit(crowd).probabilities.tobytes() != one.probabilities.tobytes()
 
 
 def test_a_resumed_run_ends_with_the_same_bytes(crowd_and_truth, tmp_path):
@@ -94,7 +94,7 @@ def test_a_resumed_run_ends_with_the_same_bytes(crowd_and_truth, tmp_path):
         pass
 
     def stop(step):
-        if step.iteration == 3:
+        if step.iteration == 2:
             raise Stop
 
     with pytest.raises(Stop):
@@ -105,10 +105,9 @@ def test_a_resumed_run_ends_with_the_same_bytes(crowd_and_truth, tmp_path):
     assert whole.trace.stop_reason == "max_iter"
 
 
-def test_the_tagger_is_the_bottleneck_and_can_be_saved(crowd_and_truth, tmp_path, monkeypatch):
-    monkeypatch.setitem(STORABLE, BiLSTM.name, BiLSTM)
+def test_the_tagger_is_the_bottleneck_and_can_be_saved(crowd_and_truth, tmp_path):
     crowd, _ = crowd_and_truth
-    result = method(max_iter=2).fit(crowd)
+    result = method(max_iter=1).fit(crowd)
     assert isinstance(result.tagger, Tagger)
     found = result.tagger.predictor.predict_proba(crowd.corpus)
     assert found == pytest.approx(result.probabilities, abs=1e-5)
@@ -122,8 +121,10 @@ def test_known_labels_stay_and_abstaining_is_no_vote(crowd_and_truth):
     gold = crowd.labelling(0).as_crowd()[np.arange(10)]
     result = method(max_iter=1, abstain="O").fit(crowd, gold)
     n = crowd.corpus.token_offsets[10]
-    assert np.array_equal(result.tags[:n], crowd.labelling(0).tags[:n])
-    assert result.probabilities[np.arange(n), result.tags[:n]].min() == 1.0
+    known = crowd.labelling(0).tags[:n]
+    given = np.flatnonzero(known >= 0)
+    assert np.array_equal(result.tags[given], known[given])
+    assert result.probabilities[given, known[given]].min() == 1.0
 
 
 def test_nothing_to_learn_from(crowd_and_truth):

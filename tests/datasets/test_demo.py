@@ -12,7 +12,7 @@ from seqtruth import datasets
 from seqtruth.aggregators import MajorityVote
 from seqtruth.datasets import demo
 from seqtruth.metrics import evaluate, worker_scores
-from seqtruth.simulate import simulate
+from seqtruth.simulation import simulate
 from seqtruth.spans import extract
 
 

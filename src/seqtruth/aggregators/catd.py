@@ -51,6 +51,7 @@ class CATD(TruthDiscovery):
     """
 
     name: ClassVar[str] = "catd"
+    promises_legal: ClassVar[bool] = True
 
     alpha: float = 0.05
 

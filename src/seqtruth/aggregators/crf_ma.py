@@ -49,7 +49,9 @@ class CRFMA(Aggregator):
       linear in label and label-pair counts, so one pass over each sentence with the *expected* counts
       as targets is exactly that, at the cost of one annotator. It starts from the last round's λ.
     - π maximises Σ_k Σ_j q_k(j) log(π_j / Σ_{i ∈ R_k} π_i) + log prior, a Bradley-Terry-Luce
-      likelihood, by Hunter's steps  π_j ← (m_j ρ_j + Σ_k q_k(j)) / (m_j W + Σ_{k: j ∈ R_k} 1/Σ_{i ∈ R_k} π_i).
+      likelihood, by Hunter's steps
+
+        π_j ← (m_j ρ_j + Σ_k q_k(j)) / (m_j W + Σ_{k: j ∈ R_k} 1 / Σ_{i ∈ R_k} π_i).
 
     The prior is Gamma with mode ρ_j / W and weight m_j sentences (for equal m a Dirichlet with
     α_j = 1 + m ρ_j). π starts from each annotator's span F1 against the majority vote. The log
@@ -102,7 +104,7 @@ class CRFMA(Aggregator):
     reliability: Mapping[str, float] | None = None
     reliability_strength: float = 20.0
     max_iter: int = 15
-    tol: float = 1e-3
+    tol: float = 1e-4
 
     def __post_init__(self) -> None:
         check_positive(max_iter=self.max_iter, prior=self.prior)
@@ -151,10 +153,8 @@ class Rows(NamedTuple):
     def of(task: Task) -> Rows:
         crowd, known = task.crowd, task.known
         tokens = crowd.corpus.token_offsets
-        said = np.add.reduceat(
-            np.append(crowd.tags >= 0, False).astype(np.int64), crowd.row_offsets[:-1]
-        ) * (np.diff(crowd.row_offsets) > 0) if crowd.n_rows else np.zeros(0, np.int64)
-        chosen = np.flatnonzero(said > 0)
+        said = np.concatenate([[0], np.cumsum(crowd.tags >= 0)])
+        chosen = np.flatnonzero(np.diff(said[crowd.row_offsets]) > 0)
         sentence = crowd.row_sentence[chosen].astype(np.int64)
         worker = crowd.row_worker[chosen].astype(np.int64)
         tags = crowd.tags[gather(crowd.row_offsets, chosen)[1]]
@@ -211,9 +211,7 @@ class _Fit:
     def start(self) -> State:
         """π from span F1 against the majority vote; responsibilities from π alone."""
         crowd, known = self.task.crowd, self.task.known
-        vote = weighted_vote(
-            crowd, np.ones(crowd.n_workers), np.ones(crowd.n_labels), known=known
-        )
+        vote = weighted_vote(crowd, np.ones(crowd.n_workers), np.ones(crowd.n_labels), known=known)
         f1 = worker_scores(crowd, Labelling(crowd.corpus, crowd.scheme, vote.tags)).f1
         sure = np.isfinite(f1)
         pi = np.where(sure, f1, f1[sure].mean() if sure.any() else 1.0) + 0.01
@@ -243,7 +241,8 @@ class _Fit:
         meta, arrays = crf.state()
         new |= archive.under(arrays, "crf")
         new["crf/meta"] = np.frombuffer(json.dumps(meta).encode(), np.uint8)
-        size = sum(float((x.astype(np.float64) ** 2).sum()) for n, x in arrays.items() if _is_weight(n))
+        weights = [part for name, part in arrays.items() if not name.startswith("features")]
+        size = sum(float((part.astype(np.float64) ** 2).sum()) for part in weights)
         parts = {
             "log likelihood": log_likelihood,
             "log prior of λ": -0.5 * crf.l2 * size,
@@ -348,7 +347,3 @@ def update_pi(pi: F64, q: F64, rows: Rows, rho: F64, weight: F64) -> F64:
         if settled:
             break
     return pi
-
-
-def _is_weight(name: str) -> bool:
-    return name == "chain" or name.startswith("theta")

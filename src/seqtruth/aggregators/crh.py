@@ -54,6 +54,7 @@ class CRH(TruthDiscovery):
     """
 
     name: ClassVar[str] = "crh"
+    promises_legal: ClassVar[bool] = True
 
     weight_norm: str = "max"
 

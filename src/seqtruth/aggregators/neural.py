@@ -25,7 +25,7 @@ from seqtruth.errors import ConvergenceWarning, MissingExtraError
 from seqtruth.inference import FORBIDDEN, Chain, viterbi
 from seqtruth.predictors.base import as_corpus
 from seqtruth.predictors.bilstm import BiLSTM
-from seqtruth.predictors.lexicon import batches
+from seqtruth.predictors.lexicon import Schedule
 from seqtruth.predictors.neural import Batch, Network, Words
 from seqtruth.predictors.training import Trainer
 from seqtruth.trace import Trace
@@ -116,11 +116,12 @@ class Training:
         crowd, model = self.data.crowd, self.predictor
         self.network, self.words = model.prepare(as_corpus(crowd.corpus), crowd.scheme)
         known = np.concatenate([[0], np.cumsum(self.data.known >= 0)])[crowd.corpus.token_offsets]
-        self.lengths = np.where(crowd.covered | (np.diff(known) > 0), self.words.lengths, 0)
-        self.steps = len(batches(self.lengths, model.batch_size, None))
+        usable = crowd.covered | (np.diff(known) > 0)
+        self.schedule = Schedule(np.where(usable, self.words.lengths, 0), model.batch_size)
+        self.steps = self.schedule.in_epoch
         tags = int((crowd.tags >= 0).sum()) + int((self.data.known >= 0).sum())
         #: the same for every batch, so that a tag counts the same in all of them
-        self.share = self.steps / max(tags, 1)
+        self.share = self.schedule.in_pass / max(tags, 1)
 
     def run(self, task: Task) -> Trace:
         """All epochs; leaves the network and ``own`` trained."""
@@ -164,9 +165,11 @@ class Training:
                 sums[name] = sums.get(name, 0.0) + float(part.detach())
             return self.share * torch.stack(list(parts.values())).sum()
 
-        groups = batches(self.lengths, model.batch_size, rng)
-        trainer.epoch(groups, loss_of, number * self.steps, self.epochs * self.steps)
-        return Round(self._state(trainer, number + 1), sum(sums.values()), sums)
+        first, total = number * self.steps, self.epochs * self.steps
+        trainer.epoch(self.schedule.epoch(rng), loss_of, first, total)
+        passes = max(self.steps // max(self.schedule.in_pass, 1), 1)
+        parts = {name: value / passes for name, value in sums.items()}
+        return Round(self._state(trainer, number + 1), sum(parts.values()), parts)
 
     def said(self, batch: Batch) -> Said:
         """Rows about the sentences of a batch."""

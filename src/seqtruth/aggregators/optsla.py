@@ -54,3 +54,5 @@ class OptSLA(AggSLC):
 
     decoding: str = "unidirectional"
     prediction: str = "low-confidence"
+    threshold: float = 0.9
+    tol: float = 1e-4

@@ -70,7 +70,8 @@ class TruthDiscovery(Aggregator):
             seen = stakes if self.average == "entity" else crowd.worker_tokens
             # where nobody erred, half an error in all, so that the mean is not 0
             mean = max(float(wrong.sum()), 0.5) / max(float(seen.sum()), 1.0)
-            losses, counts = wrong + self.smoothing * mean, seen + self.smoothing
+            losses = wrong.astype(np.float64) + self.smoothing * mean
+            counts = seen.astype(np.float64) + self.smoothing
             known = ~np.isnan(accuracies)
             losses[known] += self.reliability_strength * (1.0 - accuracies[known])
             counts[known] += self.reliability_strength

@@ -210,7 +210,7 @@ def simulate(
 ) -> None:
     """Make annotators with known vices from gold labels."""
     from seqtruth.io import read, write
-    from seqtruth.simulate import simulate as run
+    from seqtruth.simulation import simulate as run
 
     check_writable(output)
     truth = read(gold, format, scheme)

@@ -14,7 +14,7 @@ from seqtruth.data import Corpus
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.inference import Chain, forward_backward
 from seqtruth.predictors.base import Targets, Tokens, as_corpus, as_targets
-from seqtruth.predictors.lexicon import Lexicon, batches
+from seqtruth.predictors.lexicon import Lexicon, Schedule
 from seqtruth.predictors.vectors import CHOICES, choose
 from seqtruth.scheme import Scheme
 
@@ -43,7 +43,8 @@ class BiLSTM:
     Parameters
     ----------
     output : ``"crf"``, or ``"softmax"``: every token for itself, p(y_i | x) ∝ exp s_i[y_i].
-    epochs, further_epochs : passes over the data in the first and in later calls of ``fit``.
+    epochs, further_epochs : passes over the data in the first and in later calls of ``fit`` (a
+        pass over few sentences is repeated until it has made 40 steps).
     learning_rate : the peak of the schedule.
     dropout : share of the LSTM's inputs and outputs left out while training.
     hidden : LSTM units in each direction.
@@ -117,9 +118,10 @@ class BiLSTM:
         peak = self.learning_rate * (0.5 if further else 1.0)
         trainer = Trainer([(self.trained(network), peak)])
         lengths = np.where((weight > 0) & _any_tag(target, corpus), words.lengths, 0)
-        steps = len(batches(lengths, self.batch_size, None))
+        schedule = Schedule(lengths, self.batch_size)
+        steps = schedule.in_epoch
         # the same for every batch, so that a token counts the same in all of them
-        share = len(lengths) / (self.batch_size * max(float(weight @ lengths), 1e-9))
+        share = schedule.in_pass / max(float(weight @ lengths), 1e-9)
         soft, of_sentence = target.astype(np.float32), weight.astype(np.float32)
         for epoch in range(epochs):
             rng = np.random.default_rng([self.seed, self._fits, epoch])
@@ -131,9 +133,7 @@ class BiLSTM:
                 )
                 return share * _loss(self.output, network, batch, scores, soft, of_sentence)
 
-            trainer.epoch(
-                batches(lengths, self.batch_size, rng), loss_of, epoch * steps, epochs * steps
-            )
+            trainer.epoch(schedule.epoch(rng), loss_of, epoch * steps, epochs * steps)
         self._fits += 1
         return self
 

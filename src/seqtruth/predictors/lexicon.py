@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ _KINDS = ("upper", "lower", "letter", "digit", "other")
 N_CHARACTERS = 1 + (_LAST - _FIRST + 1) + len(_KINDS)
 #: Characters kept of a long word: its beginning and its end.
 _HEAD, _TAIL = 12, 12
+#: An epoch has at least so many steps, so that few sentences are learnt from as well as many.
+LEAST_STEPS = 40
 
 
 class Coded(NamedTuple):
@@ -118,9 +121,11 @@ def _character(ch: str) -> int:
 
 
 def batches(lengths: I64, size: int, rng: np.random.Generator | None) -> list[I64]:
-    """Sentences in groups of about one length: sorted by length (blurred, so that groups differ from
-    epoch to epoch), cut, and the groups shuffled; without ``rng`` sorted and cut. Empty sentences are
-    left out."""
+    """Sentences in groups of about one length.
+
+    Sorted by length (blurred, so that groups differ from epoch to epoch), cut, and the groups
+    shuffled; without ``rng`` sorted and cut. Empty sentences are left out.
+    """
     places = np.flatnonzero(lengths > 0)
     key: F64 = lengths[places].astype(np.float64)
     if rng is not None:
@@ -130,3 +135,29 @@ def batches(lengths: I64, size: int, rng: np.random.Generator | None) -> list[I6
     if rng is not None:
         groups = [groups[n] for n in rng.permutation(len(groups))]
     return groups
+
+
+class Schedule(NamedTuple):
+    """Batches of an epoch: a small corpus is passed over several times, for LEAST_STEPS in all.
+
+    lengths : int64[S], 0 for sentences not to learn from.
+    size : sentences in a batch.
+    """
+
+    lengths: I64
+    size: int
+
+    @property
+    def in_pass(self) -> int:
+        """Batches of one pass."""
+        return -(-int((self.lengths > 0).sum()) // self.size)
+
+    @property
+    def in_epoch(self) -> int:
+        """Batches of one epoch."""
+        return self.in_pass * -(-LEAST_STEPS // self.in_pass) if self.in_pass else 0
+
+    def epoch(self, rng: np.random.Generator) -> Iterator[I64]:
+        """All batches of an epoch."""
+        for _ in range(self.in_epoch // max(self.in_pass, 1)):
+            yield from batches(self.lengths, self.size, rng)

@@ -15,11 +15,12 @@ from seqtruth.data import Corpus, Labelling
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.inference import Chain, viterbi
 from seqtruth.predictors.base import Predictor, Storable
+from seqtruth.predictors.bilstm import BiLSTM
 from seqtruth.predictors.crf import CRF
 from seqtruth.scheme import Scheme
 
 #: Predictors that a saved file may name. Nothing else is ever imported on a file's word.
-STORABLE: dict[str, Any] = {CRF.name: CRF}
+STORABLE: dict[str, Any] = {CRF.name: CRF, BiLSTM.name: BiLSTM}
 
 
 @dataclass(frozen=True)

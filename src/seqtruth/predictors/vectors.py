@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from seqtruth.compiled import F32, Bool
 from seqtruth.errors import MissingExtraError, ParameterError
@@ -56,6 +55,8 @@ def lookup(words: Sequence[str]) -> tuple[F32, Bool]:
 
 @cache
 def _glove() -> tuple[pa.Array, npt.NDArray[Any]]:
+    import pyarrow.parquet as pq  # slow to import, and nobody else here needs it
+
     try:
         root = Path(importlib.import_module(_MODULE).ROOT)
     except ImportError as error:

@@ -2,7 +2,7 @@
 
 The texts lie beside this file, one sentence a line, tokens between spaces, entities in brackets
 (``[LOC Lisbon]``); ``# doc: name`` opens a document. The labels come from
-:func:`seqtruth.simulate.simulate`, the annotators' vices are known: see :data:`CAST`.
+:func:`seqtruth.simulation.simulate`, the annotators' vices are known: see :data:`CAST`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from seqtruth.data import Corpus, Crowd
 from seqtruth.datasets.tables import Dataset
-from seqtruth.simulate import Annotator, parse, simulate
+from seqtruth.simulation import Annotator, parse, simulate
 
 PARTS = ("news", "biomedical")
 
@@ -41,7 +41,7 @@ def load(seed: int = 0, per_sentence: int = 5, difficulty: float = 0.25) -> Data
     seed : of the simulated annotators; the text and the gold stay.
     per_sentence : how many of the ten label each document.
     difficulty : how much of their errors they have in common, see
-        :func:`~seqtruth.simulate.simulate`.
+        :func:`~seqtruth.simulation.simulate`.
 
     Splits: ``all``, ``news``, ``biomedical``.
     """

@@ -20,8 +20,8 @@ import pyarrow as pa
 from seqtruth.compiled import I8, I64, Bool
 from seqtruth.data import Corpus, Crowd, Labelling, gather
 from seqtruth.errors import ParameterError
-from seqtruth.simulate.cast import DEFAULT_CAST, VICES, Annotator, parse
-from seqtruth.simulate.reading import Truth, number, uniform
+from seqtruth.simulation.cast import DEFAULT_CAST, VICES, Annotator, parse
+from seqtruth.simulation.reading import Truth, number, uniform
 from seqtruth.ties import sentence_keys
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from seqtruth.compiled import F64, I8, I64, U64, Bool
 from seqtruth.data import Corpus, Labelling, gather
-from seqtruth.simulate.cast import Annotator
+from seqtruth.simulation.cast import Annotator
 from seqtruth.spans import Spans, extract, paint
 from seqtruth.ties import sentence_keys
 
