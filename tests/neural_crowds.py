@@ -10,9 +10,7 @@ PEOPLE, PLACES = ["Ann", "Bob", "Eve", "Kim"], ["Ames", "Oslo", "Rome"]
 REST = ["ran", "saw", "in", "near", "the", "old", "dog", "."]
 
 
-def simulated(
-    n_sentences: int, careful: int, random: int, seed: int
-) -> tuple[Crowd, np.ndarray]:
+def simulated(n_sentences: int, careful: int, random: int, seed: int) -> tuple[Crowd, np.ndarray]:
     """Careful annotators (5 % slips) first, then random ones; and the true tags."""
     rng = np.random.default_rng(seed)
     tokens, truth = [], []

@@ -47,7 +47,9 @@ def test_aggregate_writes_every_output(files: Path, capsys: pytest.CaptureFixtur
     assert st.Result.load(out["r.seqtruth"]).labelled.all()
 
 
-def test_labels_go_to_stdout_without_output(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_labels_go_to_stdout_without_output(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("aggregate", files / "crowd.conll", "-m", "mv", "-q") == 0
     captured = capsys.readouterr()
     (files / "again.conll").write_text(captured.out)
@@ -56,7 +58,16 @@ def test_labels_go_to_stdout_without_output(files: Path, capsys: pytest.CaptureF
 
 
 def test_evaluate(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run("aggregate", files / "crowd.conll", "-m", "mv", "-o", files / "t.conll", "--save", files / "r")
+    run(
+        "aggregate",
+        files / "crowd.conll",
+        "-m",
+        "mv",
+        "-o",
+        files / "t.conll",
+        "--save",
+        files / "r",
+    )
     capsys.readouterr()
     assert run("evaluate", files / "t.conll", files / "gold.conll", "--json") == 0
     from_labels = json.loads(capsys.readouterr().out)
@@ -66,7 +77,9 @@ def test_evaluate(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "precision" in capsys.readouterr().out
 
 
-def test_compare_prints_one_object_a_method(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_prints_one_object_a_method(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = [files / "crowd.conll", "--gold", files / "gold.conll", "-m", f"mv,ds,{FAST}"]
     assert run("compare", *arguments, "--json") == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -169,7 +182,17 @@ def test_one_annotator_warns_and_works(files: Path, capsys: pytest.CaptureFixtur
 
 
 def test_damaged_result_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run("aggregate", files / "crowd.conll", "-m", "mv", "-q", "--save", files / "r", "-o", files / "t.txt")
+    run(
+        "aggregate",
+        files / "crowd.conll",
+        "-m",
+        "mv",
+        "-q",
+        "--save",
+        files / "r",
+        "-o",
+        files / "t.txt",
+    )
     whole = (files / "r").read_bytes()
     (files / "cut").write_bytes(whole[: len(whole) // 2])
     assert run("evaluate", files / "cut", files / "gold.conll") == 2

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -12,10 +14,19 @@ from seqtruth.aggregators import METHODS, Aggregator
 from seqtruth.aggregators.aggslc import AggSLC
 from seqtruth.aggregators.base import Outcome, Task
 from seqtruth.aggregators.majority import MajorityVote
-from seqtruth.predictors import CRF
+from seqtruth.predictors import CRF, BiLSTM
 
 QUICK_CRF = CRF(max_iter=15, further_iter=5)
-CASES: dict[str, Aggregator] = {name: kind() for name, kind in METHODS.items()} | {
+#: Settings that make a slow method quick enough for a test.
+QUICK: dict[str, dict[str, Any]] = {
+    "crf-ma": {"max_iter": 3, "predictor": QUICK_CRF},
+    "dl-cl": {"max_iter": 4, "predictor": BiLSTM(hidden=16, vectors="none")},
+    "lstm-crowd": {"max_iter": 4, "predictor": BiLSTM(hidden=16, vectors="none")},
+}
+HAVE_TORCH = importlib.util.find_spec("torch") is not None
+CASES: dict[str, Aggregator] = {
+    name: kind(**QUICK.get(name, {})) for name, kind in METHODS.items()
+} | {
     "mv, random ties": MajorityVote(ties="random", seed=3),
     "aggslc with a predictor": AggSLC(predictor=QUICK_CRF, folds=2, max_iter=3, threshold=0.5),
     "aggslc as printed": AggSLC(
@@ -23,7 +34,15 @@ CASES: dict[str, Aggregator] = {name: kind() for name, kind in METHODS.items()} 
     ),
 }
 PAIRS = [
-    pytest.param(method, check, id=f"{name}-{check.__name__.removeprefix('check_')}")
+    pytest.param(
+        method,
+        check,
+        id=f"{name}-{check.__name__.removeprefix('check_')}",
+        marks=pytest.mark.skipif(
+            getattr(method, "extra", None) == "torch" and not HAVE_TORCH,
+            reason="torch is not installed (make test EXTRAS=all)",
+        ),
+    )
     for name, method in CASES.items()
     for check in checks.checks_of(method)
 ]

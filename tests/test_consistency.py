@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -36,7 +38,7 @@ def soft(scheme: Scheme, seed: int, levels: int = 0) -> np.ndarray:
 
 
 def legal(path: list[int] | tuple[int, ...], scheme: Scheme) -> bool:
-    inner = all(scheme.allowed[a, b] for a, b in zip(path, path[1:], strict=False))
+    inner = all(scheme.allowed[a, b] for a, b in itertools.pairwise(path))
     return bool(inner and scheme.start[path[0]] and scheme.end[path[-1]])
 
 
@@ -155,7 +157,7 @@ def test_inconsistency_counts_forbidden_steps(scheme: Scheme, seed: int) -> None
         assert found == 0
     else:
         wrong = [not scheme.start[path[0]], not scheme.end[path[-1]]]
-        wrong += [not scheme.allowed[a, b] for a, b in zip(path, path[1:], strict=False)]
+        wrong += [not scheme.allowed[a, b] for a, b in itertools.pairwise(path)]
         assert found == sum(wrong)
 
 

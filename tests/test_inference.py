@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -49,7 +51,7 @@ def random_problem(seed: int) -> tuple[np.ndarray, np.ndarray, Chain]:
 def test_viterbi_finds_the_best_path(seed: int) -> None:
     scores, offsets, chain = random_problem(seed)
     found = viterbi(scores, offsets, chain)
-    for a, b in zip(offsets[:-1], offsets[1:], strict=True):
+    for a, b in itertools.pairwise(offsets):
         best = max(path_score(p, scores[a:b], chain) for p in paths(b - a, scores.shape[1]))
         ours = path_score(tuple(found[a:b]), scores[a:b], chain)
         assert ours == pytest.approx(best, abs=1e-6)
@@ -67,7 +69,7 @@ def test_forward_backward_sums_over_all_paths(seed: int) -> None:
     found = forward_backward(scores, offsets, chain, weights)
     n_labels = scores.shape[1]
     start, pairs, end = np.zeros(n_labels), np.zeros((n_labels, n_labels)), np.zeros(n_labels)
-    for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for s, (a, b) in enumerate(itertools.pairwise(offsets)):
         truth = Enumeration(b - a, n_labels, lambda p, a=a, b=b: path_score(p, scores[a:b], chain))
         assert found.log_normaliser[s] == pytest.approx(truth.log_normaliser, abs=1e-9)
         np.testing.assert_allclose(found.marginals[a:b], truth.marginals, atol=1e-6)
@@ -100,7 +102,7 @@ def brute_expectations(crowd, table, start, transition, evidence, known):  # typ
     posterior = np.zeros((crowd.n_tokens, n_labels))
     workers, total = np.zeros(table.shape), 0.0
     first, pairs = np.zeros(n_labels), np.zeros((n_labels, n_labels))
-    for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for s, (a, b) in enumerate(itertools.pairwise(offsets)):
         said = []
         for w in range(crowd.n_workers):
             row = crowd.row(s, w)
@@ -171,14 +173,14 @@ def test_legality_is_what_the_tables_say(crowd: Crowd) -> None:
         tags = crowd.labelling(w).tags
         found = count_illegal(tags, crowd.corpus.token_offsets, scheme)
         offsets = crowd.corpus.token_offsets
-        for s, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        for s, (a, b) in enumerate(itertools.pairwise(offsets)):
             row = tags[a:b].tolist()
             wrong = 0
             if row and row[0] >= 0:
                 wrong += not scheme.start[row[0]]
             if row and row[-1] >= 0:
                 wrong += not scheme.end[row[-1]]
-            for x, y in zip(row, row[1:], strict=False):
+            for x, y in itertools.pairwise(row):
                 wrong += x >= 0 and y >= 0 and not scheme.allowed[x, y]
             assert found[s] == wrong
         np.testing.assert_array_equal(is_legal(tags, offsets, scheme), found == 0)

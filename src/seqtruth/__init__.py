@@ -12,7 +12,22 @@ from seqtruth._version import __version__
 
 if TYPE_CHECKING:
     from seqtruth import datasets, metrics, predictors
-    from seqtruth.aggregators import AggSLC, DawidSkene, MajorityVote
+    from seqtruth.aggregators import (
+        BSC,
+        CATD,
+        CRFMA,
+        CRH,
+        MACE,
+        AggSLC,
+        BSCSeq,
+        BSCSeqIF,
+        CrowdLayer,
+        DawidSkene,
+        HMMCrowd,
+        LSTMCrowd,
+        MajorityVote,
+        OptSLA,
+    )
     from seqtruth.data import Corpus, Crowd, Labelling
     from seqtruth.errors import SeqTruthError
     from seqtruth.io import read, write
@@ -24,11 +39,22 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AggSLC": "aggregators",
+    "BSC": "aggregators",
+    "BSCSeq": "aggregators",
+    "BSCSeqIF": "aggregators",
+    "CATD": "aggregators",
+    "CRFMA": "aggregators",
+    "CRH": "aggregators",
     "Corpus": "data",
     "Crowd": "data",
+    "CrowdLayer": "aggregators",
     "DawidSkene": "aggregators",
+    "HMMCrowd": "aggregators",
+    "LSTMCrowd": "aggregators",
     "Labelling": "data",
+    "MACE": "aggregators",
     "MajorityVote": "aggregators",
+    "OptSLA": "aggregators",
     "Result": "result",
     "Scheme": "scheme",
     "SeqTruthError": "errors",
@@ -41,12 +67,23 @@ _HOMES = {
 _ROOMS = ("aggregators", "checks", "datasets", "errors", "metrics", "predictors")
 
 __all__ = [
+    "BSC",
+    "CATD",
+    "CRFMA",
+    "CRH",
+    "MACE",
     "AggSLC",
+    "BSCSeq",
+    "BSCSeqIF",
     "Corpus",
     "Crowd",
+    "CrowdLayer",
     "DawidSkene",
+    "HMMCrowd",
+    "LSTMCrowd",
     "Labelling",
     "MajorityVote",
+    "OptSLA",
     "Result",
     "Scheme",
     "SeqTruthError",

@@ -92,7 +92,9 @@ def _demand(condition: object, what: str, method: Aggregator) -> None:
         raise ConformanceError(what, where=type(method).__name__)
 
 
-def _same(a: Result, b: Result, what: str, method: Aggregator, order: np.ndarray | None = None) -> None:
+def _same(
+    a: Result, b: Result, what: str, method: Aggregator, order: np.ndarray | None = None
+) -> None:
     """Same labels and, within rounding, the same probabilities; b's sentences are a's in ``order``."""
     tags, probabilities = a.tags, a.probabilities
     if order is not None:
@@ -176,7 +178,9 @@ def check_output_is_well_formed(method: Aggregator) -> None:
         fine = np.allclose(sums, 1, atol=1e-3) and (result.probabilities >= 0).all()
         _demand(fine, f"probabilities do not add up to 1 ({kind})", method)
         _demand(result.tags.min() >= 0, f"left a labelled sentence without labels ({kind})", method)
-        _demand(np.isfinite(result.workers.weight).all(), f"weights are not finite ({kind})", method)
+        _demand(
+            np.isfinite(result.workers.weight).all(), f"weights are not finite ({kind})", method
+        )
         if method.promises_legal:
             legal = is_legal(result.tags, crowd.corpus.token_offsets, crowd.scheme)
             _demand(legal.all(), f"promised legal labels and broke the promise ({kind})", method)

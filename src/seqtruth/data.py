@@ -11,7 +11,7 @@ one flat array of tags, one byte each. "Saw the sentence and marked nothing" is 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
@@ -270,7 +270,7 @@ class Crowd:
     @classmethod
     def of(
         cls,
-        annotations: dict[str, Sequence[Sequence[str | None] | None]],
+        annotations: Mapping[str, Sequence[Sequence[str | None] | None]],
         tokens: Sequence[Sequence[str]],
         scheme: str | None = None,
         ids: Sequence[str] | None = None,

@@ -256,7 +256,7 @@ def forward_backward(
         _forward_backward_chunk(scores, offsets, a, b, *chain, weight, marginals, log_z, counts)
         return counts
 
-    counts = np.sum(map_chunks(run, chunk_bounds(offsets)), axis=0)
+    counts = sum(map_chunks(run, chunk_bounds(offsets)), np.zeros((n_labels + 2, n_labels)))
     return Posterior(marginals, counts[-2], counts[:-2], counts[-1], log_z)
 
 

@@ -51,7 +51,7 @@ def test_max_iter_is_not_convergence() -> None:
 def test_worse_annotators_weigh_less() -> None:
     workers = st.AggSLC().fit(small_crowd(n_sentences=150)).workers
     assert workers.weight[0] > workers.weight[3] > workers.weight[4]
-    assert [row["annotator"] for row in workers][0] == "w4"
+    assert next(iter(workers))["annotator"] == "w4"
 
 
 def test_only_confident_sentences_are_learnt_from() -> None:
@@ -132,7 +132,9 @@ def test_loop_stops_when_no_label_changes() -> None:
      {"class_weights": -1.0}, {"class_weights": "x"}],
 )  # fmt: skip
 def test_bad_settings_are_named(settings) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(ParameterError, match=next(iter(settings)).replace("class_weights", "class")):
+    with pytest.raises(
+        ParameterError, match=next(iter(settings)).replace("class_weights", "class")
+    ):
         st.AggSLC(**settings).fit(small_crowd())
 
 
@@ -149,10 +151,7 @@ def test_majority_vote_row_of_the_paper(ner: st.datasets.Dataset) -> None:
     result = st.MajorityVote(ties="alphabetical").fit(ner.crowd)
     chosen = ner.splits["nguyen_test"]
     figures = {
-        strict: [
-            round(100 * x, 2)
-            for x in (s.precision, s.recall, s.f1)
-        ]
+        strict: [round(100 * x, 2) for x in (s.precision, s.recall, s.f1)]
         for strict in ("b-required", "conlleval")
         for s in [st.evaluate(result, ner.gold, sentences=chosen, strict=strict)]
     }

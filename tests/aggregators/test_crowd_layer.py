@@ -83,7 +83,9 @@ def test_same_seed_same_bytes_whatever_the_order(crowd_and_truth):
     three = method(max_iter=1).fit(other)
     assert np.array_equal(three.workers.weight[::-1], one.workers.weight)
     assert three.as_crowd()[turned].tags.tobytes() == one.as_crowd().tags.tobytes()
-    assert method(max_iter=1, seed=1).fit(crowd).probabilities.tobytes() != one.probabilities.tobytes()
+    assert (
+        method(max_iter=1, seed=1).fit(crowd).probabilities.tobytes() != one.probabilities.tobytes()
+    )
 
 
 def test_a_resumed_run_ends_with_the_same_bytes(crowd_and_truth, tmp_path):

@@ -40,11 +40,11 @@ def test_a_vector_takes_up_an_annotators_leaning(tmp_path):
     truth = [["B-PER"]] * 24 + [["O"]] * 24
     zealot = [["B-PER"]] * 48  # marks everything
     crowd = Crowd.of({"a": truth, "b": truth, "zealot": zealot}, tokens, "iob2")
-    result = method(penalty=0.0).fit(crowd, checkpoint=tmp_path)
+    result = method(variant="add", penalty=0.0).fit(crowd, checkpoint=tmp_path)
     assert result.tags.tolist() == crowd.labelling(0).tags.tolist()
     vector = archive.load(tmp_path / "checkpoint.seqtruth", "checkpoint")[1]["own/vector"]
     leaning = sorted(vector[:, crowd.scheme.index("B-PER")] - vector[:, crowd.scheme.outside])
-    assert leaning[1] == pytest.approx(leaning[0], abs=1e-3)
+    assert leaning[1] == pytest.approx(leaning[0], abs=0.1)
     assert leaning[2] > leaning[1] + 0.5
 
 
@@ -86,9 +86,9 @@ def test_known_labels_stay_and_teach(crowd_and_truth):
     other = np.flatnonzero(crowd.labelling(0).tags < 0)
     reference = crowd.labelling(1).tags[other]
     seen = reference >= 0
-    assert (taught.tags[other] == reference)[seen].mean() > (
-        plain.tags[other] == reference
-    )[seen].mean()
+    assert (taught.tags[other] == reference)[seen].mean() > (plain.tags[other] == reference)[
+        seen
+    ].mean()
 
 
 def test_missing_tags_are_no_votes(crowd_and_truth):
@@ -102,7 +102,9 @@ def test_agreement_is_the_expected_confusion():
     p = np.array([[0.5, 0.0, 0.5], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], np.float32)
     confusion, prior = agreement(crowd, p)
     third = 1 / 3
-    assert confusion[0, 0] == pytest.approx([(0.5 + third) / 1.5, third / 1.5, third / 1.5], abs=1e-6)
+    assert confusion[0, 0] == pytest.approx(
+        [(0.5 + third) / 1.5, third / 1.5, third / 1.5], abs=1e-6
+    )
     assert confusion[0, 2] == pytest.approx([(0.5 + third) / 2.5, third / 2.5, (1 + third) / 2.5])
     assert prior == pytest.approx([1.5, 0.0, 1.5], abs=1e-6)
 

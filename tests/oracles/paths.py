@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def path_score(path: Path, scores: np.ndarray, chain: Sequence[np.ndarray]) -> f
         return 0.0
     total = log(start[path[0]]) + log(end[path[-1]])
     total += sum(float(scores[i, label]) for i, label in enumerate(path))
-    return total + sum(log(transition[a, b]) for a, b in zip(path, path[1:], strict=False))
+    return total + sum(log(transition[a, b]) for a, b in pairwise(path))
 
 
 def log_sum(values: Sequence[float]) -> float:
@@ -48,5 +48,5 @@ class Enumeration:
         for path, p in zip(self.paths, self.p, strict=True):
             for i, label in enumerate(path):
                 self.marginals[i, label] += p
-            for a, b in zip(path, path[1:], strict=False):
+            for a, b in pairwise(path):
                 self.pairs[a, b] += p

@@ -81,7 +81,9 @@ class TestWithTorch:
         before, threads = torch.get_rng_state(), torch.get_num_threads()
         a, b = (small(epochs=1).fit(TOKENS, TAGS).predict_proba(TOKENS) for _ in range(2))
         assert a.tobytes() == b.tobytes()
-        assert a.tobytes() != small(epochs=1, seed=1).fit(TOKENS, TAGS).predict_proba(TOKENS).tobytes()
+        assert (
+            a.tobytes() != small(epochs=1, seed=1).fit(TOKENS, TAGS).predict_proba(TOKENS).tobytes()
+        )
         assert torch.equal(before, torch.get_rng_state())
         assert torch.get_num_threads() == threads
 
@@ -94,6 +96,17 @@ class TestWithTorch:
         again = [m.fit(TOKENS, TAGS).predict_proba(TOKENS) for m in (model, loaded)]
         assert again[0].tobytes() == again[1].tobytes()
         assert again[0].tobytes() != first.tobytes()
+
+    def test_a_damaged_file_is_refused(self):
+        model = small(epochs=1).fit(TOKENS[:4], TAGS[:4])
+        meta, arrays = model.state()
+        for harm in (
+            {"words": np.frombuffer(b'["a"]', np.uint8)},
+            {"score.weight": np.zeros((3, 5), np.float32)},
+            {"chain": np.zeros((1, 1), np.float32)},
+        ):
+            with pytest.raises(ValueError, match=r"fit the arrays|has shape"):
+                BiLSTM.from_state(meta, arrays | harm, model.scheme)
 
     def test_further_training_starts_from_what_was_learnt(self):
         target = np.array([tag != "O" for tags in TAGS for tag in tags])

@@ -78,8 +78,8 @@ class CRFMA(Aggregator):
 
     *Differs from the paper.* There π is one distribution over all annotators, π_j = Σ_k q_k(j) / K:
     that judges how much each labelled as much as how well. Ours is normalised over those who saw the
-    sentence. The CRF's features are our own. The paper estimates the truth by the posterior of z,
-    ``labels="annotator"``.
+    sentence. The CRF's features are our own. What the paper hands back as labels, and its update
+    of π, are stated from memory and were not checked against its text; ``labels`` offers all three.
 
     References
     ----------

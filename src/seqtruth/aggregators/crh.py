@@ -23,8 +23,8 @@ class CRH(TruthDiscovery):
 
         y*_i = argmax_l Σ_j w_j [y^j_i = l],        w_j = -log(loss_j / Σ_j' loss_j')
 
-    ``weight_norm="max"`` divides by the largest loss instead, as the authors advise in their
-    experiments: the worst worker then has no say, and differences among the others count for more.
+    ``weight_norm="max"`` divides by the largest loss instead, as AggSLC prints it: the worst worker
+    then has no say, and differences among the others count for more.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ def logs(n: F64, variational: bool) -> F64:
 def means(n: F64) -> F64:
     """n / Σ n; zeros where there is nothing."""
     total = n.sum(axis=-1, keepdims=True)
-    return np.divide(n, total, out=np.zeros_like(n), where=total > 0)
+    return np.asarray(np.divide(n, total, out=np.zeros(n.shape), where=total > 0))
 
 
 def objective_term(n: F64, prior: F64, variational: bool) -> float:

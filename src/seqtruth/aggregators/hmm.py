@@ -15,6 +15,7 @@ decreases. Transitions that the scheme forbids have no mass at all.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -23,13 +24,14 @@ import numpy as np
 
 from seqtruth.aggregators import dirichlet
 from seqtruth.aggregators.base import Outcome, Task
-from seqtruth.aggregators.loop import Round, State
+from seqtruth.aggregators.loop import Round, State, iterate
 from seqtruth.aggregators.words import Words
 from seqtruth.aggregators.worker_models import WorkerModel, information
 from seqtruth.compiled import F32, F64, I8, I32, I64, chunk_bounds, kernel, map_chunks
 from seqtruth.data import Crowd
 from seqtruth.errors import ParameterError
 from seqtruth.inference import FORBIDDEN, Chain, Expectations, crowd_expectations, viterbi
+from seqtruth.objective import weighted_vote
 from seqtruth.trace import Trace
 
 SEQUENCES = ("markov", "independent", "uniform")
@@ -148,14 +150,11 @@ class CrowdHMM:
             # Known tags weigh more than the scheme: they stay even where they break it.
             scores[given] = 4 * FORBIDDEN
             scores[given, self.known[given]] = kept
-        scheme = self.crowd.scheme
+        offsets, n_labels = self.crowd.corpus.token_offsets, self.crowd.n_labels
         if tables.transition is None:
-            every = np.ones((crowd_labels := self.crowd.n_labels, crowd_labels))
-            logs = np.log(tables.start)
-            chain = Chain(np.ones(crowd_labels), every, np.ones(crowd_labels))
-            return viterbi(scores + logs, self.crowd.corpus.token_offsets, chain)
-        chain = Chain(tables.start, tables.transition, scheme.end.astype(np.float64))
-        return viterbi(scores, self.crowd.corpus.token_offsets, chain)
+            return viterbi(scores + np.log(tables.start), offsets, Chain.free(n_labels))
+        end = self.crowd.scheme.end.astype(np.float64)
+        return viterbi(scores, offsets, Chain(tables.start, tables.transition, end))
 
     def outcome(self, state: State, trace: Trace, evidence: F32 | None = None) -> Outcome:
         """What an aggregator hands back: tags, posteriors, annotators' confusions and weights."""
@@ -195,6 +194,22 @@ class CrowdHMM:
         if self.words is not None:
             counts |= self.words.counts(found.posterior)
         return {name: prior + counts[name] for name, prior in self.prior.items()}
+
+
+def fit(
+    model: CrowdHMM, task: Task, begin: Callable[[], State], max_iter: int, tol: float
+) -> Outcome:
+    """Rounds from ``begin()`` until nothing changes, through the house's loop."""
+    measure = "lower bound" if model.variational else "log likelihood"
+    state, trace = iterate(begin, model.advance, task.rules(max_iter, tol, measure))
+    return model.outcome(state, trace)
+
+
+def majority(task: Task) -> F32:
+    """[T, L]: shares of the votes, known labels among them: where most methods begin."""
+    crowd = task.crowd
+    ones = np.ones(crowd.n_workers)
+    return weighted_vote(crowd, ones, np.ones(crowd.n_labels), known=task.known).probabilities
 
 
 #: Which part of the objective a parameter's term belongs to; all others are the annotators'.

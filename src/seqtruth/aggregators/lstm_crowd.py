@@ -45,7 +45,7 @@ class LSTMCrowd(Aggregator):
 
     Parameters
     ----------
-    variant : ``"add"`` or ``"cat"``.
+    variant : ``"cat"`` (better on ``nguyen_val``) or ``"add"``.
     width : length of the vectors of ``cat``.
     penalty : pulls vectors to zero, so that what is common to all stays in the tagger.
     max_iter : epochs. The learning rate runs one cycle over them, so the run always ends at the
@@ -77,7 +77,7 @@ class LSTMCrowd(Aggregator):
         ),
     }
 
-    variant: str = "add"
+    variant: str = "cat"
     width: int = 16
     penalty: float = 0.01
     max_iter: int = 8

@@ -58,7 +58,7 @@ class Words:
 
     @classmethod
     def of(cls, corpus: Corpus, names: tuple[str, ...] = ("word",)) -> Words:
-        """Number the features of a corpus, alphabetically, so that the order of sentences is no matter."""
+        """Number the features, alphabetically, so that the order of sentences does not matter."""
         if corpus.tokens is None:
             raise DataError(
                 "text features need the tokens, and this crowd has none",
@@ -85,7 +85,7 @@ class Words:
     def prior(self, n_labels: int, count: float) -> State:
         """The same pseudo-count for every value of every feature."""
         return {
-            f"words/{name}": np.full((n_labels, size), count)
+            f"words/{name}": np.full((n_labels, size), float(count))
             for name, size in zip(self.names, self.sizes, strict=True)
         }
 

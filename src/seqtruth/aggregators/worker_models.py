@@ -28,7 +28,6 @@ doi:10.18653/v1/D19-1101
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -37,9 +36,7 @@ import numpy as np
 from seqtruth.aggregators.dirichlet import SMALLEST, means
 from seqtruth.aggregators.loop import State
 from seqtruth.compiled import F64
-from seqtruth.data import Crowd
-from seqtruth.errors import ParameterError
-from seqtruth.scheme import Scheme
+from seqtruth.scheme import BEGIN, SINGLE, Scheme
 
 
 @dataclass(frozen=True)
@@ -132,7 +129,8 @@ class Spammer(WorkerModel):
     """Honest with probability θ, else answering from a habit ξ that ignores the truth (MACE).
 
     Whether a tag was given honestly is a hidden variable beside the true tag; both are summed over
-    in the E-step, so the bound stays exact: table = log(exp E log θ [c = t] + exp(E log(1-θ) + E log ξ[c])).
+    in the E-step, so the bound stays exact:
+    table = log(exp E[log θ] · [c = t] + exp(E[log(1 - θ)] + E[log ξ[c]])).
     """
 
     name: ClassVar[str] = "spam"
@@ -179,7 +177,8 @@ class ConfusionMatrix(WorkerModel):
         a = np.where(np.isnan(accuracy), 0.0, accuracy)[:, None, None, None]
         b = np.where(np.isnan(accuracy), 0.0, 1.0 - accuracy)[:, None, None, None]
         known = self.strength * (a * right + b * wrong)
-        return {"confusion": self.base * usual + self.diagonal * right + known}
+        trust = self.diagonal * self._trust(scheme)[None, :, None]
+        return {"confusion": self.base * usual + trust * right + known}
 
     def _usual(self, scheme: Scheme) -> F64:
         """[P, L, C]: 1 for a tag that may be given at all, next to nothing for one that may not."""
@@ -188,6 +187,10 @@ class ConfusionMatrix(WorkerModel):
     def _right(self, scheme: Scheme) -> F64:
         """[P, L, C]: the tags that are right, as a distribution."""
         return np.eye(len(scheme.labels))[None]
+
+    def _trust(self, scheme: Scheme) -> F64:
+        """[L]: factor of ``diagonal`` for each true tag."""
+        return np.ones(len(scheme.labels))
 
     def counts(self, tags: F64, logs: State) -> State:
         return {"confusion": tags.transpose(0, 1, 3, 2)}
@@ -207,51 +210,41 @@ class ConfusionMatrix(WorkerModel):
 class Sequential(ConfusionMatrix):
     """A confusion matrix for each previous tag of the annotator's own (BSC-seq).
 
-    Tags that the scheme forbids after l get ``rare`` times ``base``. Where the true tag itself is
-    forbidden after l (he missed the beginning, and the truth is I-), the right answer is the tag of
-    the same type that may follow.
+    Tags that the scheme forbids after l get next to no prior mass. Where the true tag itself is
+    forbidden after l (he missed the beginning, and the truth is I-), he cannot be right: no tag gets
+    ``diagonal``, or all that may follow share it.
 
     Parameters
     ----------
     rare : share of ``base`` that a forbidden tag gets.
+    stray : share of ``diagonal`` that is spread over all legal tags where none can be right.
+    begin : factor of ``diagonal`` for true tags that begin a span (B, S): that a span is there at
+        all is what annotators are trusted with most when they say so.
     """
 
     name: ClassVar[str] = "seq"
     previous: ClassVar[bool] = True
 
     rare: float = 0.1
+    begin: float = 1.0
+    stray: float = 1.0
 
     def _usual(self, scheme: Scheme) -> F64:
         may = np.where(scheme.allowed, 1.0, self.rare)
         return np.repeat(may[:, None, :], len(scheme.labels), axis=1)
 
     def _right(self, scheme: Scheme) -> F64:
-        same = scheme.type_of[:, None] == scheme.type_of[None, :]
-        next_best = means((same[None] & scheme.allowed[:, None, :]).astype(np.float64))
+        any_legal = self.stray * means(scheme.allowed.astype(np.float64))[:, None, :]
         exact = np.eye(len(scheme.labels))[None]
-        # No tag of the type may follow (BIOES: within a span of another type): the tag itself, then.
-        fallback = np.where(next_best.sum(axis=-1, keepdims=True) > 0, next_best, exact)
-        return np.where(scheme.allowed[:, :, None], exact, fallback)
+        return np.where(scheme.allowed[:, :, None], exact, any_legal)
+
+    def _trust(self, scheme: Scheme) -> F64:
+        return np.where(np.isin(scheme.roles, (BEGIN, SINGLE)), self.begin, 1.0)
 
 
 WORKER_MODELS: dict[str, type[WorkerModel]] = {
     model.name: model for model in (Accuracy, Spammer, ConfusionVector, ConfusionMatrix, Sequential)
 }
-
-
-def accuracies(crowd: Crowd, reliability: Mapping[str, float] | None) -> F64:
-    """float64[W]: accuracies known beforehand, nan where there is none.
-
-    Names that are not in the crowd are passed over: a list of all of a company's annotators is fine.
-    """
-    known = dict(reliability or {})
-    for name, value in known.items():
-        if not 0.0 <= value <= 1.0:
-            raise ParameterError(
-                "a reliability is the probability of a right tag, from 0 to 1", where=repr(name),
-                got=str(value),
-            )  # fmt: skip
-    return np.array([known.get(name, np.nan) for name in crowd.workers], np.float64)
 
 
 def information(confusion: F64, prior: F64) -> F64:

@@ -68,7 +68,8 @@ def aggregate(
         Path | None, typer.Option("--output", "-o", help="Labels; CoNLL on stdout where not given.")
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", help="Method and settings: aggslc:predictor=none;folds=3")
+        str,
+        typer.Option("--method", "-m", help="Method and settings: aggslc:predictor=none;folds=3"),
     ] = "aggslc",
     report: Annotated[Path | None, typer.Option(help="Write an HTML report.")] = None,
     save: Annotated[Path | None, typer.Option(help="Save the whole result.")] = None,
@@ -132,10 +133,14 @@ def evaluate(
 def compare(
     annotations: Annotated[Path | None, typer.Argument(help="The annotators' labels.")] = None,
     gold: Annotated[Path | None, typer.Option(help="The gold standard.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="demo, ner or pico, instead of files.")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="demo, ner or pico, instead of files.")
+    ] = None,
     data_dir: DataDir = None,
     split: Annotated[str, typer.Option(help="Which sentences of the data set count.")] = "all",
-    methods: Annotated[str, typer.Option("--methods", "-m", help="Names, by commas.")] = "mv,ds,aggslc",
+    methods: Annotated[
+        str, typer.Option("--methods", "-m", help="Names, by commas.")
+    ] = "mv,ds,aggslc",
     strict: Strict = "conlleval",
     abstain: Abstain = None,
     seed: Seed = 0,
@@ -173,7 +178,9 @@ def compare(
 @app.command()
 def tag(
     model: Annotated[Path, typer.Argument(help="A saved tagger, or a saved result with one.")],
-    text: Annotated[Path, typer.Argument(help="Text (a sentence a line), CoNLL or JSONL; - is stdin.")],
+    text: Annotated[
+        Path, typer.Argument(help="Text (a sentence a line), CoNLL or JSONL; - is stdin.")
+    ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write.")] = None,
     format: InFormat = None,
     out_format: OutFormat = None,

@@ -29,7 +29,9 @@ def make_method(spec: str, seed: int, corpus_has_text: bool) -> Aggregator:
     """
     name, _, rest = spec.partition(":")
     if name not in METHODS:
-        raise ParameterError("unknown method", got=repr(name), fix=f"known are {', '.join(METHODS)}")
+        raise ParameterError(
+            "unknown method", got=repr(name), fix=f"known are {', '.join(METHODS)}"
+        )
     kind = METHODS[name]
     known = {f.name: f for f in fields(kind) if f.init}
     settings: dict[str, Any] = {}
@@ -70,6 +72,10 @@ def _value(key: str, text: str, default: Any) -> Any:
             return number(text)
         except ValueError:
             continue
-    if isinstance(default, int | float) and not isinstance(default, bool) and key != "class_weights":
+    if (
+        isinstance(default, int | float)
+        and not isinstance(default, bool)
+        and key != "class_weights"
+    ):
         raise ParameterError(f"{key} must be a number", got=repr(text))
     return text

@@ -28,7 +28,9 @@ def installation() -> dict[str, Any]:
     from seqtruth.compiled import kernels_are_cached, threads
     from seqtruth.io import FORMATS
 
-    extras = [name for name in ("torch", "transformers", "pyspark") if importlib.util.find_spec(name)]
+    extras = [
+        name for name in ("torch", "transformers", "pyspark") if importlib.util.find_spec(name)
+    ]
     return {
         "seqtruth": __version__,
         "methods": ", ".join(METHODS),

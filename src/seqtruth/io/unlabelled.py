@@ -45,9 +45,7 @@ def read_unlabelled(path: str | Path, format: str | None = None) -> Corpus:
 def _from_text(records: list[tuple[str | None, str]]) -> Corpus:
     """Tokenised text that remembers where its tokens stand."""
     borders = [tokenise(text, set()) for _, text in records]
-    tokens = [
-        text[a:b] for (_, text), cuts in zip(records, borders, strict=True) for a, b in cuts
-    ]
+    tokens = [text[a:b] for (_, text), cuts in zip(records, borders, strict=True) for a, b in cuts]
     flat = np.array([cut for cuts in borders for cut in cuts], np.int32).reshape(-1, 2)
     return Corpus(
         np.cumsum([0] + [len(cuts) for cuts in borders]),
@@ -100,7 +98,5 @@ def _from_jsonl(lines: list[str], where: str) -> Corpus:
         names = [None] * len(names)
     if all(isinstance(content, str) for content in contents):
         return _from_text(list(zip(names, contents, strict=True)))
-    words = [
-        [c[a:b] for a, b in tokenise(c, set())] if isinstance(c, str) else c for c in contents
-    ]
+    words = [[c[a:b] for a, b in tokenise(c, set())] if isinstance(c, str) else c for c in contents]
     return Corpus.of(words, [name or str(i) for i, name in enumerate(names)])

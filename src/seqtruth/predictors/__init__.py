@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from seqtruth.predictors.base import Predictor
+from seqtruth.predictors.bilstm import BiLSTM
 from seqtruth.predictors.crf import CRF
 from seqtruth.predictors.tagger import Tagger
 
 #: Predictors by the word a user types.
-PREDICTORS: dict[str, Callable[[], Predictor]] = {CRF.name: CRF}
+PREDICTORS: dict[str, Callable[[], Predictor]] = {CRF.name: CRF, BiLSTM.name: BiLSTM}
 
-__all__ = ["CRF", "PREDICTORS", "Predictor", "Tagger"]
+__all__ = ["CRF", "PREDICTORS", "BiLSTM", "Predictor", "Tagger"]

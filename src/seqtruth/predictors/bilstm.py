@@ -85,7 +85,9 @@ class BiLSTM:
 
     def __post_init__(self) -> None:
         if self.output not in OUTPUTS:
-            raise ParameterError(f"output must be one of {', '.join(OUTPUTS)}", got=repr(self.output))
+            raise ParameterError(
+                f"output must be one of {', '.join(OUTPUTS)}", got=repr(self.output)
+            )
         if self.vectors not in CHOICES:
             raise ParameterError(
                 f"vectors must be one of {', '.join(CHOICES)}", got=repr(self.vectors)
@@ -128,9 +130,7 @@ class BiLSTM:
 
             def loss_of(places: Any, rng: np.random.Generator = rng) -> Tensor:
                 batch = words.batch(places, rng)
-                scores = network.scores(
-                    network.read(batch, self.dropout, rng), self.dropout, rng
-                )
+                scores = network.scores(network.read(batch, self.dropout, rng), self.dropout, rng)
                 return share * _loss(self.output, network, batch, scores, soft, of_sentence)
 
             trainer.epoch(schedule.epoch(rng), loss_of, epoch * steps, epochs * steps)
@@ -197,6 +197,11 @@ class BiLSTM:
             from seqtruth.predictors.neural import Network, Shape
 
             words = json.loads(arrays["words"].tobytes().decode("utf-8", "surrogatepass"))
+            shapes = {"word": len(words) + 1, "score.weight": len(scheme.labels)}
+            if any(arrays[name].shape[:1] != (rows,) for name, rows in shapes.items()):
+                raise ValueError("words or labels do not fit the arrays")
+            if arrays["score.weight"].shape[1:] != (made.hidden,):
+                raise ValueError("hidden does not fit the arrays")
             made.scheme, made._fits = scheme, int(meta["fits"])
             made._lexicon = Lexicon(choose(meta["lexicon"]), {w: n for n, w in enumerate(words, 1)})
             made._network = Network(Shape(len(words), len(scheme.labels), made.hidden))

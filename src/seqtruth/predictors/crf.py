@@ -26,7 +26,8 @@ class CRF:
 
     Training maximises  Σ_s weight_s · E_{y~target}[log p(y | x_s)] - l2/2 · ‖θ, A, a, b‖²  by L-BFGS.
     Soft targets give each token a distribution; neighbouring tokens are then taken as independent
-    (exact for hard labels). Calling :meth:`fit` again starts from the present parameters.
+    (exact for hard labels). Where hard labels are missing, log p of those given is maximised, the
+    missing ones summed over. Calling :meth:`fit` again starts from the present parameters.
 
     Parameters
     ----------
@@ -195,6 +196,16 @@ class _Problem:
         )
         if self.transitions is not None:
             self.chain_target[:-2] = self.transitions
+        silent = ~target.any(axis=1)
+        self.given: I8 | None = None
+        if silent.any():
+            if not np.isin(target, (0.0, 1.0)).all():
+                raise DataError(
+                    "soft tags must say something of every token",
+                    got=f"nothing of {int(silent.sum())} tokens",
+                    fix="leave these sentences out, or give hard tags",
+                )
+            self.given = np.where(silent, -1, target.argmax(axis=1)).astype(np.int8)
 
     def unpack(self, x: F64) -> tuple[F64, F64]:
         """Feature weights [F, L] and chain [L+2, L] (transitions, start, end)."""
@@ -205,15 +216,24 @@ class _Problem:
         theta, chain = self.unpack(x)
         scores = _scores(self.views, theta, self.offsets)
         found = forward_backward(scores, self.offsets, _as_chain(chain), self.weights)
-        residual = (found.marginals - self.target) * self.token_weights[:, None]
         value = float(self.weights @ found.log_normaliser)
-        value -= float(np.einsum("tl,tl,t->", self.target, scores, self.token_weights))
-        value -= float((self.chain_target * chain).sum())
+        target, chain_target = self.target, self.chain_target
+        if self.given is None:
+            value -= float(np.einsum("tl,tl,t->", target, scores, self.token_weights))
+            value -= float((chain_target * chain).sum())
+        else:  # what is expected of all tokens, given the labels that are
+            given = forward_backward(
+                clamp(scores, self.given), self.offsets, _as_chain(chain), self.weights
+            )
+            value -= float(self.weights @ given.log_normaliser)
+            target = given.marginals.astype(np.float64)
+            chain_target = np.vstack([given.transition, given.start, given.end])
+        residual = (found.marginals - target) * self.token_weights[:, None]
         expected = np.vstack([found.transition, found.start, found.end])
         gradient = np.empty_like(x)
         to_theta, to_chain = self.unpack(gradient)
         _gradient(self.views, residual, to_theta)
-        to_chain[:] = expected - self.chain_target
+        to_chain[:] = expected - chain_target
         gradient += self.l2 * x
         return value + 0.5 * self.l2 * dot(x, x), gradient
 
@@ -257,9 +277,7 @@ def _gradient(views: Views, residual: F64, out: F64) -> None:
 
 
 @kernel
-def _sum_features(
-    start: I64, feature: I32, theta: F64, first: int, last: int, table: F64
-) -> None:
+def _sum_features(start: I64, feature: I32, theta: F64, first: int, last: int, table: F64) -> None:
     for a in range(first, last):
         for k in range(theta.shape[1]):
             table[a, k] = 0.0
@@ -286,9 +304,7 @@ def _sum_residuals(atoms: I32, channel: int, residual: F64, table: F64) -> None:
 
 
 @kernel
-def _spread_atoms(
-    start: I64, feature: I32, table: F64, first: int, last: int, out: F64
-) -> None:
+def _spread_atoms(start: I64, feature: I32, table: F64, first: int, last: int, out: F64) -> None:
     for a in range(first, last):
         for f in range(start[a], start[a + 1]):
             for k in range(out.shape[1]):

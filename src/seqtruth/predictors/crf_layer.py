@@ -46,9 +46,7 @@ def expected_score(scores: Tensor, mask: Tensor, chain: Tensor, target: Tensor) 
     return value + inside[torch.arange(len(last)), last] @ chain[-1]
 
 
-def negative_log_likelihood(
-    scores: Tensor, mask: Tensor, chain: Tensor, target: Tensor
-) -> Tensor:
+def negative_log_likelihood(scores: Tensor, mask: Tensor, chain: Tensor, target: Tensor) -> Tensor:
     """float[B]: -log p(target), or its expectation under soft targets.
 
     Rows of zeros in ``target`` [B, N, L] are missing tags. In sentences that have some, the missing

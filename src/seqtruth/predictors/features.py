@@ -18,6 +18,7 @@ import numpy as np
 
 from seqtruth.compiled import I32, I64
 from seqtruth.data import Corpus
+from seqtruth.predictors.clusters import clusters
 
 BEFORE, AFTER = "\x02", "\x03"  # stand for what lies outside the sentence
 #: Words whose features are remembered: the folds of a corpus ask for the same ones again and again.
@@ -59,6 +60,8 @@ def full_features(word: str) -> tuple[str, ...]:
         found.append(f"digits{min(len(word), 6)}")
     if word.isupper() and len(word) > 1:
         found.append(f"caps{min(len(word), 5)}")
+    kinds = clusters(word)
+    found += [*kinds, *(f"{kind}|{short_shape(word)}" for kind in kinds)]
     return tuple(found)
 
 
@@ -66,12 +69,13 @@ def full_features(word: str) -> tuple[str, ...]:
 def near_features(word: str) -> tuple[str, ...]:
     """What we say about a direct neighbour."""
     lower = word.lower()
-    return "l=" + lower, "c=" + short_shape(word), "e3=" + lower[-3:], "p1=" + lower[:1]
+    found = ("l=" + lower, "c=" + short_shape(word), "e3=" + lower[-3:], "p1=" + lower[:1])
+    return found + clusters(word)
 
 
 def far_features(word: str) -> tuple[str, ...]:
     """What we say about the words two places away."""
-    return "l=" + word.lower(), "c=" + short_shape(word)
+    return "l=" + word.lower(), "c=" + short_shape(word), *clusters(word)[1:]
 
 
 class Channel(NamedTuple):
@@ -171,7 +175,9 @@ class Encoder:
         if grow:
             least = self.min_pair_count if features is _as_is else 1
             _learn(found, np.bincount(atom, minlength=len(names)), least, vocabulary)
-        numbers = np.array([vocabulary.get(text, -1) for texts in found for text in texts], np.int32)
+        numbers = np.array(
+            [vocabulary.get(text, -1) for texts in found for text in texts], np.int32
+        )
         known = np.concatenate([[0], np.cumsum(numbers >= 0)])
         return Channel(atom, known[start], numbers[numbers >= 0])
 

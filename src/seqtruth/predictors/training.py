@@ -64,7 +64,7 @@ class Trainer:
                     group["lr"] = peak * rate
                 self.adam.zero_grad()
                 loss = loss_of(job)
-                loss.backward()  # type: ignore[no-untyped-call]
+                torch.autograd.backward([loss])
                 torch.nn.utils.clip_grad_norm_(list(self.parameters.values()), CLIP)
                 self.adam.step()
                 sum_ += float(loss.detach())
