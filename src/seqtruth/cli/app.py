@@ -21,6 +21,7 @@ from seqtruth.cli.work import (
     open_dataset,
     open_labels,
     print_labels,
+    show_scores,
     summary,
     write_outputs,
 )
@@ -137,42 +138,45 @@ def compare(
         str | None, typer.Option(help="demo, ner or pico, instead of files.")
     ] = None,
     data_dir: DataDir = None,
-    split: Annotated[str, typer.Option(help="Which sentences of the data set count.")] = "all",
+    split: Annotated[str, typer.Option(help="Which sentences count; several by commas.")] = "all",
     methods: Annotated[
         str, typer.Option("--methods", "-m", help="Names, by commas.")
     ] = "mv,ds,aggslc",
-    strict: Strict = "conlleval",
+    strict: Annotated[
+        str, typer.Option(help="How spans are read: conlleval, b-required, or both by a comma.")
+    ] = "conlleval",
     abstain: Abstain = None,
     seed: Seed = 0,
+    seeds: Annotated[int, typer.Option(help="Run so many seeds; scores are means.", min=1)] = 1,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Run several methods and score each against the gold standard (JSON: one object a line)."""
-    from seqtruth.cli.methods import parse_methods
+    from seqtruth.cli.methods import make_method, method_specs, parse_methods
+    from seqtruth.spans import check_reading
 
     data = open_dataset(annotations, gold, dataset, data_dir)
-    if split not in data.splits:
-        raise ParameterError(
-            f"data set {data.name} has no split {split!r}", fix=f"it has {', '.join(data.splits)}"
-        )
-    chosen = parse_methods(methods, seed, data.crowd.corpus.tokens is not None)
+    splits, readings = split.split(","), strict.split(",")
+    for name in splits:
+        if name not in data.splits:
+            raise ParameterError(
+                f"data set {data.name} has no split {name!r}",
+                fix=f"it has {', '.join(data.splits)}",
+            )
+    for reading in readings:
+        check_reading(reading)
+    has_text = data.crowd.corpus.tokens is not None
+    parse_methods(methods, seed, has_text)  # all of them are known before the first one runs
     first_use(quiet)
     rows = []
-    for spec, method in chosen.items():
-        row = measure(spec, method, data, split, strict, abstain, quiet)
-        rows.append(row)
-        if as_json:
-            print(json.dumps(row), flush=True)
+    for spec in method_specs(methods):
+        chosen = [make_method(spec, seed + n, has_text) for n in range(seeds)]
+        for row in measure(spec, chosen, data, splits, readings, abstain, quiet):
+            rows.append(row)
+            if as_json:
+                print(json.dumps(row), flush=True)
     if not as_json:
-        table(
-            ["method", "precision", "recall", "F1", "seconds", "peak MiB"],
-            [
-                [r["method"], 100 * r["precision"], 100 * r["recall"], 100 * r["f1"], r["seconds"],
-                 float("nan") if r["peak_mib"] is None else r["peak_mib"]]
-                for r in rows
-            ],
-            f"{data.name}, {split}: strict spans ({strict}), %",
-        )  # fmt: skip
+        show_scores(rows, data.name)
 
 
 @app.command()

@@ -15,10 +15,15 @@ def parse_methods(text: str, seed: int, corpus_has_text: bool) -> dict[str, Aggr
 
     Settings follow a colon and are separated by semicolons: ``mv:ties=entity;seed=3``.
     """
-    specs = [spec for spec in text.replace(",", " ").split() if spec]
+    return {spec: make_method(spec, seed, corpus_has_text) for spec in method_specs(text)}
+
+
+def method_specs(text: str) -> list[str]:
+    """The specs in a list of them, each once."""
+    specs = list(dict.fromkeys(text.replace(",", " ").split()))
     if not specs:
         raise ParameterError("no method named", fix=f"known are {', '.join(METHODS)}")
-    return {spec: make_method(spec, seed, corpus_has_text) for spec in specs}
+    return specs
 
 
 def make_method(spec: str, seed: int, corpus_has_text: bool) -> Aggregator:
@@ -42,7 +47,7 @@ def make_method(spec: str, seed: int, corpus_has_text: bool) -> Aggregator:
                 f"method {name} has no setting {key!r}", fix=f"it has {', '.join(known)}"
             )
         settings[key] = _value(key, value, known[key].default)
-    if "predictor" in known:
+    if "predictor" in settings or ("predictor" in known and known["predictor"].default is None):
         settings["predictor"] = _predictor(settings.get("predictor"), corpus_has_text)
     if "seed" in known:
         settings.setdefault("seed", seed)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqtruth._version import __version__
-from seqtruth.cli.display import Memory, note, progress
+from seqtruth.cli.display import Memory, note, progress, table
 from seqtruth.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
+    from seqtruth.aggregators import Aggregator
     from seqtruth.data import Crowd
     from seqtruth.datasets import Dataset
     from seqtruth.result import Result
@@ -89,31 +91,68 @@ def open_dataset(
 
 
 def measure(
-    spec: str, method: Any, data: Dataset, split: str, strict: str, abstain: str | None, quiet: bool
-) -> dict[str, Any]:
+    spec: str,
+    methods: list[Aggregator],
+    data: Dataset,
+    splits: list[str],
+    readings: list[str],
+    abstain: str | None,
+    quiet: bool,
+) -> Iterator[dict[str, Any]]:
+    """Fit each of the methods (one a seed) once; a row of mean scores per split and reading."""
     from dataclasses import replace
+
+    import numpy as np
 
     from seqtruth.metrics import evaluate as score
 
-    if abstain is not None:
-        method = replace(method, abstain=abstain)
-    memory, began = Memory(), time.perf_counter()
-    with progress(f"{spec} on {data.name}", quiet):
-        result = method.fit(data.crowd)
-    seconds, peak = time.perf_counter() - began, memory.peak()
-    found = score(result, data.gold, sentences=data.splits[split], strict=strict)
-    return {
-        "method": spec,
-        "precision": found.precision,
-        "recall": found.recall,
-        "f1": found.f1,
-        "strict": strict,
-        "seconds": round(seconds, 3),
-        "peak_mib": None if peak != peak else round(peak, 1),
-        "split": split,
-        "sentences": found.n_sentences,
-        "stop_reason": result.trace.stop_reason,
-    }
+    results, seconds, peaks = [], [], []
+    for method in methods:
+        memory, began = Memory(), time.perf_counter()
+        with progress(f"{spec} on {data.name}", quiet):
+            results.append(
+                (method if abstain is None else replace(method, abstain=abstain)).fit(data.crowd)
+            )
+        seconds.append(time.perf_counter() - began)
+        peaks.append(memory.peak())
+    for split in splits:
+        for strict in readings:
+            found = [
+                score(result, data.gold, sentences=data.splits[split], strict=strict)
+                for result in results
+            ]
+            f1 = [one.f1 for one in found]
+            yield {
+                "method": spec,
+                "precision": float(np.mean([one.precision for one in found])),
+                "recall": float(np.mean([one.recall for one in found])),
+                "f1": float(np.mean(f1)),
+                "strict": strict,
+                "seconds": round(float(np.mean(seconds)), 3),
+                "peak_mib": None if np.isnan(peaks).any() else round(max(peaks), 1),
+                "dataset": data.name,
+                "split": split,
+                "sentences": found[0].n_sentences,
+                "seeds": len(methods),
+                "f1_spread": float(np.std(f1, ddof=1)) if len(f1) > 1 else None,
+                "stop_reason": results[0].trace.stop_reason,
+            }
+
+
+def show_scores(rows: list[dict[str, Any]], name: str) -> None:
+    """The rows of :func:`measure` as a table."""
+    unknown = float("nan")
+    table(
+        ["method", "split", "read as", "precision", "recall", "F1", "±", "seconds", "peak MiB"],
+        [
+            [r["method"], r["split"], r["strict"],
+             *(100 * r[key] for key in ("precision", "recall", "f1")),
+             unknown if r["f1_spread"] is None else 100 * r["f1_spread"], r["seconds"],
+             unknown if r["peak_mib"] is None else r["peak_mib"]]
+            for r in rows
+        ],
+        f"{name}: strict spans, %",
+    )  # fmt: skip
 
 
 def write_outputs(
