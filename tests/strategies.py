@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from seqtruth.data import Corpus, Crowd
+from seqtruth.corpus import Corpus
+from seqtruth.data import Crowd
 from seqtruth.scheme import KINDS, Scheme
 
 #: Text that every format must carry: any character but controls, surrogates and white space.

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqtruth.data import Crowd, gather
+from seqtruth.corpus import gather
+from seqtruth.data import Crowd
 from seqtruth.errors import DataError
 from tests.strategies import corpora, crowds, document_names, same_corpus, spelled
 

@@ -10,17 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.paths import Enumeration, log, path_score, paths
-from seqtruth.data import Corpus, Crowd
-from seqtruth.inference import (
-    Chain,
-    count_illegal,
-    crowd_expectations,
-    forward_backward,
-    is_legal,
-    viterbi,
-)
-from seqtruth.objective import weighted_vote
+from seqtruth.corpus import Corpus
+from seqtruth.data import Crowd
+from seqtruth.expectations import crowd_expectations
+from seqtruth.inference import Chain, count_illegal, forward_backward, is_legal, viterbi
 from seqtruth.scheme import KINDS, Scheme
+from seqtruth.vote import weighted_vote
 from strategies import crowds
 
 seeds = st.integers(0, 2**32 - 1)

@@ -7,21 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqtruth import objective
+from seqtruth import vote
 from seqtruth.aggregators.aggslc import AggSLC
 from seqtruth.checks import small_crowd
 from seqtruth.data import Crowd
 from seqtruth.errors import ParameterError
 from seqtruth.objective import (
-    CLIP,
-    Prediction,
     average_losses,
     class_weights,
     prediction_loss,
     vote_counts,
-    weighted_vote,
     weights_from_losses,
 )
+from seqtruth.vote import CLIP, Prediction, weighted_vote
 from strategies import crowds
 
 seeds = st.integers(0, 2**32 - 1)
@@ -279,10 +277,10 @@ def test_class_weights_by_rule() -> None:
 
 def test_results_do_not_hinge_on_the_clip(monkeypatch: pytest.MonkeyPatch) -> None:
     # compiled code has the constant inside; the same function as plain Python reads it anew
-    monkeypatch.setattr(objective, "_vote_chunk", objective._vote_chunk.py_func)  # type: ignore[attr-defined]
+    monkeypatch.setattr(vote, "_vote_chunk", vote._vote_chunk.py_func)  # type: ignore[attr-defined]
     crowd, outcomes = small_crowd(n_sentences=80), []
     for clip in (1e-2, 1e-3, CLIP, 1e-6, 1e-9):
-        monkeypatch.setattr(objective, "CLIP", clip)
+        monkeypatch.setattr(vote, "CLIP", clip)
         result = AggSLC().fit(crowd)
         outcomes.append((result.tags.tolist(), [row["annotator"] for row in result.workers]))
     assert all(outcome == outcomes[0] for outcome in outcomes)

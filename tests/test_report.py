@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from seqtruth import report
 from seqtruth.aggregators import AggSLC, DawidSkene, MajorityVote
-from seqtruth.data import Corpus, Crowd
+from seqtruth.corpus import Corpus
+from seqtruth.data import Crowd
 from seqtruth.datasets import demo
 from seqtruth.errors import DataError, SeqTruthWarning
 from seqtruth.metrics import evaluate

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqtruth.data import Corpus, Crowd
+from seqtruth.corpus import Corpus
+from seqtruth.data import Crowd
 from seqtruth.errors import ParameterError
 from seqtruth.metrics import worker_scores
 from seqtruth.simulation import DEFAULT_CAST, VICES, Annotator, parse, simulate

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
         MajorityVote,
         OptSLA,
     )
-    from seqtruth.data import Corpus, Crowd, Labelling
+    from seqtruth.corpus import Corpus
+    from seqtruth.data import Crowd, Labelling
     from seqtruth.errors import SeqTruthError
     from seqtruth.io import read, write
     from seqtruth.metrics import evaluate
@@ -45,7 +46,7 @@ _HOMES = {
     "CATD": "aggregators",
     "CRFMA": "aggregators",
     "CRH": "aggregators",
-    "Corpus": "data",
+    "Corpus": "corpus",
     "Crowd": "data",
     "CrowdLayer": "aggregators",
     "DawidSkene": "aggregators",

@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from seqtruth.aggregators.base import Aggregator
-from seqtruth.data import Corpus, Crowd
+from seqtruth.corpus import Corpus
+from seqtruth.data import Crowd
 from seqtruth.errors import DataWarning, SeqTruthError
 from seqtruth.inference import is_legal
 from seqtruth.result import Result

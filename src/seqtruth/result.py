@@ -12,7 +12,8 @@ import numpy as np
 
 from seqtruth import archive, io, report
 from seqtruth.compiled import F32, F64, I64, Bool
-from seqtruth.data import Corpus, Crowd, Labelling
+from seqtruth.corpus import Corpus
+from seqtruth.data import Crowd, Labelling
 from seqtruth.errors import DataError, InputError
 from seqtruth.metrics import Evaluation
 from seqtruth.predictors.tagger import Tagger

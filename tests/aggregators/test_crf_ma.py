@@ -14,7 +14,8 @@ from seqtruth import datasets, evaluate
 from seqtruth.aggregators.base import Task
 from seqtruth.aggregators.crf_ma import CRFMA, Rows, _Fit, update_pi
 from seqtruth.checks import small_crowd
-from seqtruth.data import Corpus, Crowd
+from seqtruth.corpus import Corpus
+from seqtruth.data import Crowd
 from seqtruth.errors import ConvergenceWarning, DataError, ParameterError
 from seqtruth.inference import Chain
 from seqtruth.predictors import CRF

@@ -13,8 +13,8 @@ from seqtruth.aggregators.optsla import OptSLA
 from seqtruth.checks import small_crowd
 from seqtruth.data import Crowd
 from seqtruth.inference import is_legal
-from seqtruth.objective import weighted_vote
 from seqtruth.predictors import CRF
+from seqtruth.vote import weighted_vote
 
 QUICK = CRF(max_iter=10, further_iter=4)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seqtruth.data import Corpus, Crowd, Labelling
+from seqtruth.corpus import Corpus
+from seqtruth.data import Crowd, Labelling
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.metrics import evaluate, paired_bootstrap
 from seqtruth.scheme import Scheme

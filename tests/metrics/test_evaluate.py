@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from oracles.generate import both, crowd_of
-from seqtruth.data import Corpus, Labelling
+from seqtruth.corpus import Corpus
+from seqtruth.data import Labelling
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io import write
 from seqtruth.metrics import Evaluation, evaluate

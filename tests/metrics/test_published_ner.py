@@ -10,7 +10,8 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from seqtruth.data import Corpus, Crowd, Labelling
+from seqtruth.corpus import Corpus
+from seqtruth.data import Crowd, Labelling
 from seqtruth.metrics import agreement, evaluate, worker_scores
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "ner"

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from seqtruth.data import Corpus
+from seqtruth.corpus import Corpus
 from seqtruth.errors import DataError, MissingExtraError, ParameterError
 from seqtruth.predictors.base import Predictor
 from seqtruth.predictors.bilstm import BiLSTM

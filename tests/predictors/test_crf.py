@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from oracles.paths import Enumeration, path_score
-from seqtruth.data import Corpus
+from seqtruth.corpus import Corpus
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.predictors.crf import CRF, _Problem
 from seqtruth.predictors.features import Views

@@ -8,7 +8,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from seqtruth.data import Corpus
+from seqtruth.corpus import Corpus
 from seqtruth.errors import MissingExtraError, ParameterError
 from seqtruth.predictors import vectors
 from seqtruth.predictors.lexicon import Lexicon

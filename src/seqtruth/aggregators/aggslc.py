@@ -17,16 +17,14 @@ from seqtruth.errors import ParameterError
 from seqtruth.objective import (
     AVERAGES,
     WEIGHT_NORMS,
-    Prediction,
-    Vote,
     average_losses,
     class_weights,
     prediction_loss,
-    weighted_vote,
     weights_from_losses,
 )
 from seqtruth.predictors.base import Predictor
 from seqtruth.predictors.tagger import Tagger
+from seqtruth.vote import Prediction, Vote, weighted_vote
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,8 @@ import numpy as np
 from seqtruth._version import __version__
 from seqtruth.aggregators.loop import Checkpoint, Progress, Rules, fingerprint
 from seqtruth.compiled import F32, F64, I8
-from seqtruth.data import Crowd, Labelling, gather
+from seqtruth.corpus import gather
+from seqtruth.data import Crowd, Labelling
 from seqtruth.errors import DataWarning, ParameterError
 from seqtruth.metrics.align import align
 from seqtruth.metrics.workers import worker_scores

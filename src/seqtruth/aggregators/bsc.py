@@ -63,8 +63,8 @@ class BSC(Aggregator):
     bound is no guide to the prior: it prefers far smaller ``base``, which costs a point of F1 and
     more. Where the true tag is forbidden after the annotator's previous one, the authors' code moves
     the prior of being right to B- of its type; ours spreads it over what is legal. Forbidden
-    transitions have no mass instead of very little. "IF" is the plain emission model of the paper; the authors' later code passes it
-    through a worker model of its own.
+    transitions have no mass instead of very little. "IF" is the plain emission model of the
+    paper; the authors' later code passes it through a worker model of its own.
 
     Copies are not noticed: five annotators who copy one bad annotator count as five witnesses, whose
     agreement with each other even earns them trust.

@@ -15,13 +15,14 @@ from seqtruth.aggregators.base import Aggregator, Outcome, Task, check_positive
 from seqtruth.aggregators.loop import Round, State, iterate
 from seqtruth.aggregators.reliability import check_reliability, known_accuracies
 from seqtruth.compiled import F32, F64, I8, I64, Bool
-from seqtruth.data import Labelling, gather
+from seqtruth.corpus import gather
+from seqtruth.data import Labelling
 from seqtruth.errors import ParameterError
 from seqtruth.inference import Chain, forward_backward, viterbi
 from seqtruth.metrics.workers import worker_scores
-from seqtruth.objective import weighted_vote
 from seqtruth.predictors.crf import CRF, clamp
 from seqtruth.predictors.tagger import Tagger
+from seqtruth.vote import weighted_vote
 
 READINGS = ("annotator", "mixture", "crf")
 #: Inner steps of the update of π, and the relative change at which they stop.

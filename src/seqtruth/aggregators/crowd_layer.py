@@ -11,9 +11,9 @@ from seqtruth.aggregators.base import Aggregator, Outcome, Task, check_positive
 from seqtruth.aggregators.dawid_skene import information
 from seqtruth.compiled import F64, I8
 from seqtruth.errors import ParameterError
-from seqtruth.objective import weighted_vote
 from seqtruth.predictors.bilstm import BiLSTM
 from seqtruth.predictors.tagger import Tagger
+from seqtruth.vote import weighted_vote
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,7 +8,7 @@ his worker model, the words may be emitted from the tags, and a predictor may ad
 
 Every parameter is a Dirichlet (:mod:`seqtruth.aggregators.dirichlet`), read as a distribution
 (variational Bayes) or as a point (EM). One round: logarithms of the parameters → forward-backward
-(:func:`seqtruth.inference.crowd_expectations`) → expected counts → parameters. The objective of a
+(:func:`seqtruth.expectations.crowd_expectations`) → expected counts → parameters. The objective of a
 round is that of the parameters it began with, log normaliser plus one term per parameter, and never
 decreases. Transitions that the scheme forbids have no mass at all.
 """
@@ -30,9 +30,10 @@ from seqtruth.aggregators.worker_models import WorkerModel, information
 from seqtruth.compiled import F32, F64, I8, I32, I64, chunk_bounds, kernel, map_chunks
 from seqtruth.data import Crowd
 from seqtruth.errors import ParameterError
-from seqtruth.inference import FORBIDDEN, Chain, Expectations, crowd_expectations, viterbi
-from seqtruth.objective import weighted_vote
+from seqtruth.expectations import Expectations, crowd_expectations
+from seqtruth.inference import FORBIDDEN, Chain, viterbi
 from seqtruth.trace import Trace
+from seqtruth.vote import weighted_vote
 
 SEQUENCES = ("markov", "independent", "uniform")
 #: Log evidence is kept above this, so that a predictor's 0 is strong and not final.

@@ -12,7 +12,7 @@ from seqtruth.aggregators.dawid_skene import information
 from seqtruth.compiled import F32, F64
 from seqtruth.data import Crowd
 from seqtruth.errors import ParameterError
-from seqtruth.inference import crowd_expectations
+from seqtruth.expectations import crowd_expectations
 from seqtruth.predictors.bilstm import BiLSTM
 from seqtruth.predictors.tagger import Tagger
 

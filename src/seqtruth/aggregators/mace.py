@@ -14,7 +14,7 @@ from seqtruth.aggregators.loop import State
 from seqtruth.aggregators.reliability import check_reliability, known_accuracies
 from seqtruth.aggregators.worker_models import Spammer
 from seqtruth.compiled import F32
-from seqtruth.data import Corpus, gather
+from seqtruth.corpus import Corpus, gather
 from seqtruth.errors import ParameterError
 from seqtruth.ties import sentence_keys
 

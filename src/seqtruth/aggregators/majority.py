@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from seqtruth.aggregators.base import Aggregator, Outcome, Task
-from seqtruth.objective import weighted_vote
+from seqtruth.vote import weighted_vote
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,8 @@ from seqtruth.aggregators.base import Task
 from seqtruth.aggregators.loop import Round, State, iterate
 from seqtruth.archive import under, within
 from seqtruth.compiled import F32, F64, I8, I64
-from seqtruth.data import Crowd, gather
+from seqtruth.corpus import gather
+from seqtruth.data import Crowd
 from seqtruth.errors import ConvergenceWarning, MissingExtraError
 from seqtruth.inference import FORBIDDEN, Chain, viterbi
 from seqtruth.predictors.base import as_corpus

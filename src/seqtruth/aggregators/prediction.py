@@ -13,7 +13,7 @@ import pyarrow as pa
 from seqtruth import archive
 from seqtruth.aggregators.loop import State
 from seqtruth.compiled import F32, F64, I8, I64, Bool
-from seqtruth.data import Corpus, gather
+from seqtruth.corpus import Corpus, gather
 from seqtruth.errors import ParameterError
 from seqtruth.predictors.base import Predictor, Storable
 from seqtruth.predictors.tagger import STORABLE

@@ -14,7 +14,8 @@ from seqtruth.aggregators.reliability import check_reliability, known_accuracies
 from seqtruth.compiled import F64, I8, I32, I64, Bool, chunk_bounds, kernel, map_chunks
 from seqtruth.data import Crowd
 from seqtruth.errors import ParameterError
-from seqtruth.objective import AVERAGES, weighted_vote
+from seqtruth.objective import AVERAGES
+from seqtruth.vote import weighted_vote
 
 
 @dataclass(frozen=True, kw_only=True)

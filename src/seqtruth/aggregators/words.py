@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from seqtruth.aggregators.loop import State
 from seqtruth.compiled import F32, F64, I32
-from seqtruth.data import Corpus
+from seqtruth.corpus import Corpus
 from seqtruth.errors import DataError, ParameterError
 
 _RUNS = (("[A-ZÀ-ÞΑ-ΩА-Я]+", "X"), ("[a-zß-ÿα-ωа-я]+", "x"), ("[0-9]+", "0"))

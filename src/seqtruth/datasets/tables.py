@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data import Corpus, Crowd
+from seqtruth.corpus import Corpus
+from seqtruth.data import Crowd
 from seqtruth.errors import InputError
 
 

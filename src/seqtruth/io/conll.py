@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
-from seqtruth.data import Crowd, gather
+from seqtruth.corpus import gather
+from seqtruth.data import Crowd
 from seqtruth.errors import DataError, InputError, ParameterError
 from seqtruth.io.assemble import Columns, assemble, make_corpus, sentence_documents
 from seqtruth.io.conll_text import DOCSTART, MISSING, Sheet, parse_sheet

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from seqtruth.data import Crowd, gather
+from seqtruth.corpus import gather
+from seqtruth.data import Crowd
 from seqtruth.errors import DataError, InputError
 from seqtruth.io.assemble import Columns, assemble, make_corpus, offsets_of
 from seqtruth.io.conll import check_writable, conll_chunks, noted_scheme

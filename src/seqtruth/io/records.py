@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from seqtruth.data import Crowd, gather
+from seqtruth.corpus import gather
+from seqtruth.data import Crowd
 from seqtruth.errors import DataError, InputError
 from seqtruth.io.assemble import (
     Columns,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from seqtruth.data import Corpus
+from seqtruth.corpus import Corpus
 from seqtruth.errors import InputError
 from seqtruth.io.files import read_text
 from seqtruth.io.text_spans import tokenise

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from seqtruth import spans
-from seqtruth.data import Corpus, Crowd, Labelling, gather
+from seqtruth.corpus import Corpus, gather
+from seqtruth.data import Crowd, Labelling
 from seqtruth.errors import DataError, InputError
 from seqtruth.io import read
 from seqtruth.metrics.sentences import Sentences, choose, match_sentences

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data import Corpus, Labelling
+from seqtruth.corpus import Corpus
+from seqtruth.data import Labelling
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.metrics.align import Aligned, Source, align, as_labelling
 from seqtruth.metrics.score import ratio

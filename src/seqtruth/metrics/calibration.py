@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data import Labelling, gather
+from seqtruth.corpus import gather
+from seqtruth.data import Labelling
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.metrics.align import Aligned, Source, align, as_labelling
 from seqtruth.metrics.score import ratio

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seqtruth.data import Corpus, gather
+from seqtruth.corpus import Corpus, gather
 from seqtruth.errors import DataError, DataWarning
 
 #: Which sentences: a mask, numbers, a slice, or sentence ids (also as an Arrow array).

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from seqtruth.data import Labelling, gather
+from seqtruth.corpus import gather
+from seqtruth.data import Labelling
 from seqtruth.errors import ParameterError
 from seqtruth.metrics.align import check_aligned
 from seqtruth.metrics.score import Averages, Score, ratio

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data import Crowd, Labelling, gather
+from seqtruth.corpus import gather
+from seqtruth.data import Crowd, Labelling
 from seqtruth.errors import DataError
 from seqtruth.metrics.align import Source, as_labelling, one_scheme, recoding
 from seqtruth.metrics.score import ratio

@@ -9,7 +9,8 @@ import numpy as np
 
 from seqtruth.archive import Arrays
 from seqtruth.compiled import F32, F64, I8
-from seqtruth.data import Corpus, Crowd
+from seqtruth.corpus import Corpus
+from seqtruth.data import Crowd
 from seqtruth.errors import DataError
 from seqtruth.scheme import Scheme
 

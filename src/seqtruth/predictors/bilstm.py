@@ -10,7 +10,7 @@ import numpy as np
 
 from seqtruth.archive import Arrays
 from seqtruth.compiled import F32, F64
-from seqtruth.data import Corpus
+from seqtruth.corpus import Corpus
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.inference import Chain, forward_backward
 from seqtruth.predictors.base import Targets, Tokens, as_corpus, as_targets

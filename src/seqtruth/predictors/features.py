@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seqtruth.compiled import I32, I64
-from seqtruth.data import Corpus
+from seqtruth.corpus import Corpus
 from seqtruth.predictors.clusters import clusters
 
 BEFORE, AFTER = "\x02", "\x03"  # stand for what lies outside the sentence

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seqtruth.compiled import F32, F64, I16, I64
-from seqtruth.data import Corpus
+from seqtruth.corpus import Corpus
 from seqtruth.predictors import vectors as vectors_
 
 #: How a word is written.

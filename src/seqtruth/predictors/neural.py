@@ -17,7 +17,7 @@ import numpy as np
 
 from seqtruth.archive import Arrays
 from seqtruth.compiled import F32, I64
-from seqtruth.data import gather
+from seqtruth.corpus import gather
 from seqtruth.errors import MissingExtraError
 from seqtruth.predictors.lexicon import CASES, N_CHARACTERS, Coded, batches
 from seqtruth.predictors.vectors import WIDTH

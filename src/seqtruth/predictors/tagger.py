@@ -11,7 +11,8 @@ import numpy as np
 
 from seqtruth import archive
 from seqtruth.compiled import F32
-from seqtruth.data import Corpus, Labelling
+from seqtruth.corpus import Corpus
+from seqtruth.data import Labelling
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.inference import Chain, viterbi
 from seqtruth.predictors.base import Predictor, Storable

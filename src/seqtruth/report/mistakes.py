@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from seqtruth.compiled import F64, I8, I64, Bool
-from seqtruth.data import Crowd, gather
+from seqtruth.corpus import gather
+from seqtruth.data import Crowd
 from seqtruth.metrics.score import ratio
 from seqtruth.metrics.span import keep_spans
 from seqtruth.spans import Spans, extract

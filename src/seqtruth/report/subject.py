@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from seqtruth.compiled import F32, F64, I8, I64, Bool
-from seqtruth.data import Corpus, Crowd
+from seqtruth.corpus import Corpus
+from seqtruth.data import Crowd
 from seqtruth.errors import DataError
 from seqtruth.scheme import Scheme
 from seqtruth.trace import Trace

@@ -18,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from seqtruth.compiled import I8, I64, Bool
-from seqtruth.data import Corpus, Crowd, Labelling, gather
+from seqtruth.corpus import Corpus, gather
+from seqtruth.data import Crowd, Labelling
 from seqtruth.errors import ParameterError
 from seqtruth.simulation.cast import DEFAULT_CAST, VICES, Annotator, parse
 from seqtruth.simulation.reading import Truth, number, uniform

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from seqtruth.compiled import F64, I8, I64, U64, Bool
-from seqtruth.data import Corpus, Labelling, gather
+from seqtruth.corpus import Corpus, gather
+from seqtruth.data import Labelling
 from seqtruth.simulation.cast import Annotator
 from seqtruth.spans import Spans, extract, paint
 from seqtruth.ties import sentence_keys
