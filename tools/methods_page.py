@@ -1,6 +1,6 @@
 """Make docs/methods.md from the output of ``seqtruth compare --json`` (the page names the commands).
 
-    python tools/methods_page.py RUN.jsonl [RUN.jsonl ...]
+python tools/methods_page.py RUN.jsonl [RUN.jsonl ...]
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def main(paths: list[str]) -> None:
     found = {(r["method"], r["dataset"], r["split"], r["strict"]): r for r in rows}
     before, _, after = PAGE.read_text().partition("<!-- tables -->")
     after = after.partition("<!-- end of tables -->")[2]
-    text = "\n\n".join(table(found, data, splits) for data, splits in (("ner", NER), ("pico", PICO)))
+    text = "\n\n".join(
+        table(found, data, splits) for data, splits in (("ner", NER), ("pico", PICO))
+    )
     PAGE.write_text(f"{before}<!-- tables -->\n\n{text}\n\n<!-- end of tables -->{after}")
 
 

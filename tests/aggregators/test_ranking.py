@@ -6,10 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.test_conformance import CASES, HAVE_TORCH
 
 import seqtruth as st
 from seqtruth.aggregators import METHODS
-from tests.test_conformance import CASES, HAVE_TORCH
 
 LEARNERS = [name for name in METHODS if name != "mv"]
 
@@ -40,7 +40,8 @@ def test_careful_annotators_come_first(name: str, crowd: st.Crowd) -> None:
 def test_known_gold_unmasks_copies(name: str) -> None:
     data = st.datasets.load("demo")
     gold = data.gold[np.flatnonzero(data.splits["news"])]
-    cast = "careful:4/miss=0.1,misser/miss=0.8,copier:5/copies=misser/miss=0/confuse=0/boundary=0/invent=0"
+    faithful = "copier:5/copies=misser/miss=0/confuse=0/boundary=0/invent=0"
+    cast = f"careful:4/miss=0.1,misser/miss=0.8,{faithful}"
     crowd = st.simulate(gold, cast, seed=0)
     copies = np.array([not who.startswith("careful") for who in crowd.workers])
     half = gold[np.arange(0, gold.n_sentences, 2)]
