@@ -30,6 +30,7 @@ from seqtruth.errors import ParameterError
 app = typer.Typer(
     name="seqtruth",
     help="Labels you can trust from many unreliable annotators of the same sequences.",
+    epilog="Exit codes: 0 done; 1 a fault of ours; 2 bad input or use, nothing written; 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
