@@ -86,7 +86,7 @@ def weights_from_losses(losses: F64, norm: str) -> F64:
         return weights
     clipped = np.maximum(losses[known], SMALLEST_LOSS)
     scale = clipped.max() if norm == "max" else clipped.sum()
-    weights[known] = -np.log(clipped / scale)
+    weights[known] = np.log(scale / clipped)
     if not weights.any():  # all alike: nobody is worse than the others
         weights[known] = 1.0
     return weights
