@@ -234,3 +234,302 @@ def test_no_colour_codes_when_not_asked(files: Path) -> None:
     process = _start("compare", files / "crowd.conll", "--gold", files / "gold.conll", "-m", "mv")
     out, _ = process.communicate()
     assert process.returncode == 0 and b"\x1b" not in out
+
+
+def _shell(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    whole = command.replace("seqtruth", f"{sys.executable} -m seqtruth")
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {whole}"],
+        cwd=folder, capture_output=True, text=True, env=os.environ | environment,
+    )  # fmt: skip
+
+
+def test_a_reader_that_leaves_early_is_no_fault(files: Path) -> None:
+    st.write(small_crowd(n_sentences=8000), files / "big.conll")  # more than a pipe holds
+    done = _shell("seqtruth aggregate big.conll -m mv -q | head -n 1", files)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout
+    done = _shell("seqtruth info big.conll | true", files)  # all of it is still in the buffer
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("command", ["aggregate crowd.conll -m mv -q", "info crowd.conll --json"])
+def test_a_full_disk_is_one_line(command: str, files: Path) -> None:
+    done = _shell(f"seqtruth {command} > /dev/full", files)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ") and len(done.stderr.splitlines()) == 1
+
+
+def test_interrupted_exits_with_130(
+    files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(st.Crowd, "digest", stop)
+    assert run("info", files / "crowd.conll") == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def _on_terminal(*arguments: object, columns: int = 80, **environment: str) -> str:
+    """What a command prints on a terminal of so many columns."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    settings = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
+    settings |= {"COLUMNS": str(columns), "TERM": "xterm", **environment}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "seqtruth", *map(str, arguments)],
+        stdout=theirs, stderr=subprocess.DEVNULL, env=settings,
+    )  # fmt: skip
+    os.close(theirs)
+    out = b""
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not chunk:
+            break
+        out += chunk
+    os.close(ours)
+    assert process.wait() == 0
+    return out.decode()
+
+
+def test_comparison_fits_a_terminal(files: Path) -> None:
+    spec = "aggslc:predictor=none;class_weights=inverse;average=token;threshold=0.9"
+    common = (
+        "compare",
+        files / "crowd.conll",
+        "--gold",
+        files / "gold.conll",
+        "-q",
+        "-m",
+        f"mv,{spec}",
+    )
+    out = _on_terminal(*common, NO_COLOR="1")
+    assert "\x1b" not in out
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "split all" in out and "read as conlleval" in out and "1 seed" in out
+    head = next(line for line in lines if "precision" in line)
+    assert head.split() == ["method", "precision", "recall", "F1", "seconds"]
+    numbers = next(line for line in lines if line.lstrip().startswith("mv")).split()[1:]
+    assert len(numbers) == 4 and all(float(number) >= 0 for number in numbers) and "…" not in out
+    assert "\x1b" not in _on_terminal("--help", NO_COLOR="1")
+
+
+def test_comparison_shows_what_varies(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    common = (
+        "compare",
+        files / "crowd.conll",
+        "--gold",
+        files / "gold.conll",
+        "-q",
+        "-m",
+        "mv:ties=random",
+    )
+    assert run(*common, "--strict", "conlleval,b-required", "--seeds", 2) == 0
+    out = capsys.readouterr().out
+    assert "read as" in out and "±" in out and "2 seeds" in out and "peak" not in out
+
+
+def test_plain_tags_are_not_called_spans(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.conll").write_text("dogs N N\nbark V N\n")
+    (tmp_path / "g.conll").write_text("dogs N\nbark V\n")
+    assert run("compare", tmp_path / "c.conll", "--gold", tmp_path / "g.conll", "-m", "mv") == 0
+    out = capsys.readouterr().out
+    assert "tags, %" in out and "spans" not in out
+
+
+def _strictly(text: str) -> object:
+    def refuse(word: str) -> object:
+        raise AssertionError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_json_has_no_nan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody marks a span, so that no agreement is defined."""
+    (tmp_path / "c.conll").write_text("a O O\nb O O\n")
+    (tmp_path / "g.conll").write_text("a O\nb O\n")
+    crowd, gold = tmp_path / "c.conll", tmp_path / "g.conll"
+    for arguments in (
+        ["info", crowd, "--scheme", "iob2"],
+        ["aggregate", crowd, "-m", "mv", "--scheme", "iob2"],
+        ["evaluate", gold, gold],
+        ["compare", crowd, "--gold", gold, "-m", "mv", "-q"],
+    ):
+        assert run(*arguments, "--json") == 0
+        assert _strictly(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-o", "{dir}/folder"], ["--out-format"]),
+        (["-o", "{dir}/folder", "--out-format", "conll"], ["folder"]),
+        (["-o", "{dir}/full", "--out-format", "conll-folder"], ["empty"]),
+        (["-o", "{dir}/x.conll", "--report", "{dir}/folder"], ["folder"]),
+        (["-o", "{dir}/x.conll", "--save", "{dir}/folder"], ["folder"]),
+        (["-o", "{dir}/x.conll", "--tagger", "{dir}/x.conll"], ["two outputs"]),
+        (["-o", "{dir}/x.docx"], ["--out-format", "docx"]),
+        (["-o", "{dir}/x.conll", "--out-format", "papyrus"], ["--out-format", "papyrus"]),
+        (["--out-format", "jsonl"], ["--out-format", "--output"]),
+        (["-o", "{dir}/x.conll", "--tagger", "{dir}/t"], ["--tagger", "mv"]),
+        (["-o", "{dir}/x.conll", "--seed", "-1"], ["--seed"]),
+    ],
+)
+def test_bad_outputs_are_refused_before_the_work(
+    arguments: list[str], words: list[str], files: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("it ran")
+
+    monkeypatch.setattr("seqtruth.aggregators.MajorityVote.fit", never)
+    (files / "folder").mkdir()
+    (files / "full").mkdir()
+    (files / "full" / "a.conll").write_text("a O\n")
+    before = sorted(files.rglob("*"))
+    filled = [argument.format(dir=files) for argument in arguments]
+    assert run("aggregate", files / "crowd.conll", "-m", "mv", *filled) == 2
+    message = capsys.readouterr().err
+    assert all(word in message for word in words), message
+    assert sorted(files.rglob("*")) == before
+
+
+@pytest.mark.parametrize("command", ["tag", "simulate"])
+def test_other_outputs_are_refused_too(
+    command: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = [files / "gold.conll"] * (2 if command == "tag" else 1)
+    assert run(command, *inputs, "-o", files / "x.docx") == 2
+    assert "--out-format" in capsys.readouterr().err
+    assert run(command, *inputs, "-o", files, "--out-format", "jsonl") == 2
+    assert "folder" in capsys.readouterr().err
+
+
+def test_out_format_is_honoured(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    common = ("aggregate", files / "crowd.conll", "-m", "mv", "-q")
+    assert run(*common, "--out-format", "conll") == 0
+    assert capsys.readouterr().out
+    (files / "folder").mkdir()
+    assert run(*common, "-o", files / "folder", "--out-format", "conll-folder") == 0
+    assert st.read(files / "folder").n_sentences == 40
+
+
+@pytest.mark.parametrize(
+    ("spec", "word"),
+    [
+        ("mv:ties", "ties needs a value: ties=…"),
+        ("mv:ties=", "ties needs a value: ties=…"),
+        ("aggslc:predictor=none,decoding=exact", "semicolons"),
+        ("mace:variational=1", "true or false"),
+        ("ds:max_iter=abc", "whole number"),
+        ("ds:max_iter=1e3", "whole number"),
+        ("ds:max_iter=inf", "whole number"),
+        ("ds:max_iter=true", "whole number"),
+        ("ds:tol=nan", "must be a number"),
+        ("ds:tol=true", "must be a number"),
+        ("ds:reliability=1", "Python"),
+        ("mv:seed=-1", "negative"),
+    ],
+)
+def test_wrong_settings_are_named(
+    spec: str, word: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("aggregate", files / "crowd.conll", "-m", spec) == 2
+    assert word in capsys.readouterr().err
+    assert run("compare", files / "crowd.conll", "--gold", files / "gold.conll", "-m", spec) == 2
+    assert word in capsys.readouterr().err
+
+
+def test_settings_have_the_type_of_their_field() -> None:
+    from seqtruth.cli.methods import make_method
+
+    made = make_method("aggslc:predictor=none;class_weights=inverse;tol=0;folds=3", 4, True)
+    assert isinstance(made, st.AggSLC) and made.class_weights == "inverse" and made.tol == 0.0
+    assert made.folds == 3 and made.seed == 4 and made.predictor is None
+    again = make_method("aggslc:predictor=none;class_weights=3", 4, True)
+    assert isinstance(again, st.AggSLC) and again.class_weights == 3.0
+
+
+@pytest.mark.parametrize("spec", ["dl-cl", "lstm-crowd", "aggslc:predictor=bilstm"])
+def test_missing_extra_is_found_before_anything_runs(
+    spec: str, files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    common = ("compare", files / "crowd.conll", "--gold", files / "gold.conll")
+    assert run(*common, "-m", f"mv,{spec}", "--json") == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and "pip install 'seqtruth[torch]'" in captured.err
+
+
+def test_files_and_a_data_set_exclude_each_other(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("compare", "--dataset", "demo", files / "crowd.conll", "-m", "mv") == 2
+    assert "not both" in capsys.readouterr().err
+    assert run("compare", "--dataset", "demo", "--gold", files / "gold.conll", "-m", "mv") == 2
+    assert "not both" in capsys.readouterr().err
+
+
+def test_info_describes_a_tagger(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("aggregate", files / "crowd.conll", "-q", "-o", files / "t.conll", "--tagger", files / "m",
+        "--save", files / "r", "-m", "aggslc:folds=2;max_iter=1")  # fmt: skip
+    capsys.readouterr()
+    assert run("info", files / "m", "--json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["tagger"] == "crf" and facts["scheme"] == "iob2" and "B-LOC" in facts["labels"]
+    assert run("info", files / "m") == 0
+    assert "crf" in capsys.readouterr().out
+    assert run("info", files / "r", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["tagger"] == "crf"
+    (files / "cut").write_bytes((files / "m").read_bytes()[:200])
+    assert run("info", files / "cut") == 2
+
+
+def test_info_shows_who_copies(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    st.write(small_crowd(), files / "crowd.jsonl")
+    records = [json.loads(line) for line in (files / "crowd.jsonl").read_text().splitlines()]
+    for record in records:
+        record["annotations"]["copy"] = record["annotations"].get("w3")
+    (files / "copied.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    assert run("info", files / "copied.jsonl", "--json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    each, pairs = facts["each annotator"], facts["closest pairs"]
+    assert {row["annotator"] for row in each} == {*small_crowd().workers, "copy"}
+    assert sum(row["sentences"] for row in each) == facts["annotations"]
+    assert {pairs[0]["first"], pairs[0]["second"]} == {"w3", "copy"} and pairs[0]["span F1"] == 1
+    assert [row["span F1"] for row in pairs] == sorted((r["span F1"] for r in pairs), reverse=True)
+    assert run("info", files / "copied.jsonl") == 0
+    out = capsys.readouterr().out
+    assert "each annotator" in out and "closest pairs" in out
+
+
+def test_an_empty_sentence_lacks_no_label(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crowd = st.Crowd.of({"a": [["O"], None, None], "b": [["B-X"], None, None]}, [["x"], [], ["y"]])
+    st.write(crowd, tmp_path / "c.jsonl")
+    assert run("info", tmp_path / "c.jsonl", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["unlabelled sentences"] == 1
+    assert run("aggregate", tmp_path / "c.jsonl", "-m", "mv", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["unlabelled"] == 1
+
+
+def test_one_sentence_is_not_plural(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.conll").write_text("Ann B-PER B-PER\n")
+    assert run("aggregate", tmp_path / "c.conll", "-m", "mv") == 0
+    message = capsys.readouterr().err
+    assert "1 sentence ·" in message and "1 span ·" in message and "2 annotators" in message
+
+
+@pytest.mark.parametrize("command", ["aggregate", "compare", "simulate", "demo"])
+def test_seeds_are_not_negative(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(command, "--seed", -1) == 2
+    assert "'--seed'" in capsys.readouterr().err

@@ -76,7 +76,7 @@ def table(found: dict[tuple[str, str, str, str], dict], data: str, splits: tuple
 
 def score(row: dict) -> str:
     spread = row["f1_spread"]
-    return f"{100 * row['f1']:.2f}" + ("" if not spread else f" ± {100 * spread:.2f}")
+    return f"{100 * row['f1']:.2f}" + (f" ± {100 * spread:.2f}" if spread and spread > 5e-5 else "")
 
 
 if __name__ == "__main__":

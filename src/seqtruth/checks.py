@@ -218,13 +218,17 @@ def check_unlabelled_sentences_are_kept(method: Aggregator) -> None:
 
 
 def check_one_annotator(method: Aggregator) -> None:
-    crowd = small_crowd().select_workers(["w0"])
+    crowd = small_crowd().select_workers(["w0"])  # legal throughout
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = method.fit(crowd)
     told = any(issubclass(warning.category, DataWarning) for warning in caught)
     _demand(told, "did not warn of a single annotator", method)
     _demand(result.tags.min() >= 0, "failed on one annotator", method)
+    if result.tagger is None:
+        _demand(
+            np.array_equal(result.tags, crowd.tags), "changed the only labels there are", method
+        )
 
 
 def check_one_token_and_empty(method: Aggregator) -> None:
@@ -237,12 +241,23 @@ def check_one_token_and_empty(method: Aggregator) -> None:
 
 def check_known_gold_is_kept(method: Aggregator) -> None:
     crowd = small_crowd()
-    wrong = Crowd.of(
-        {"gold": [["O"] * len(crowd.corpus.words(0))]}, [crowd.corpus.words(0)], "iob2", ["s0"]
-    )
-    result = _fit(method, crowd, wrong)
-    n = int(crowd.corpus.token_offsets[1])
-    _demand((result.tags[:n] == result.scheme.outside).all(), "overruled known gold", method)
+    words = crowd.corpus.words(0)
+    for row in (["O"] * len(words), ["I-PER"] + ["O"] * (len(words) - 1)):  # also an illegal one
+        result = _fit(method, crowd, Crowd.of({"gold": [row]}, [words], "iob2", ["s0"]))
+        kept = [result.scheme.labels[t] for t in result.tags[: len(words)]]
+        _demand(kept == row, "overruled known gold", method)
+
+
+def check_every_voice_counts_where_it_is_the_only_one(method: Aggregator) -> None:
+    crowd = small_crowd()
+    worst = crowd.row_worker == crowd.n_workers - 1
+    alone = crowd.row_sentence == int(crowd.row_sentence[worst][0])
+    keep = worst | ~alone
+    part = replace(
+        crowd, row_sentence=crowd.row_sentence[keep], row_worker=crowd.row_worker[keep],
+        tags=crowd.tags[np.repeat(keep, np.diff(crowd.row_offsets))],
+    )  # fmt: skip
+    _demand(_fit(method, part).labelled.all(), "dropped the only labels of a sentence", method)
 
 
 def check_abstention_is_no_vote(method: Aggregator) -> None:
@@ -252,6 +267,8 @@ def check_abstention_is_no_vote(method: Aggregator) -> None:
     first = result.tags[crowd.corpus.token_offsets[:-1]]
     labels = {result.scheme.labels[t] for t in first}
     _demand(labels == {"B-PER"}, "counted an abstention as a vote", method)
+    rest = {result.scheme.labels[t] for t in result.tags[crowd.corpus.token_offsets[:-1] + 1]}
+    _demand(rest == {"O"}, "made an entity of what nobody mentions", method)
 
 
 CHECKS: tuple[Check, ...] = (
@@ -269,5 +286,6 @@ CHECKS: tuple[Check, ...] = (
     check_one_annotator,
     check_one_token_and_empty,
     check_known_gold_is_kept,
+    check_every_voice_counts_where_it_is_the_only_one,
     check_abstention_is_no_vote,
 )

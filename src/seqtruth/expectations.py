@@ -18,7 +18,8 @@ class Expectations(NamedTuple):
     workers : float64[W, P, C, L], expected number of times annotator w gave tag c where his own
         previous tag was p and the true label is l (P is 1 where the previous tag does not matter).
     start, transition : float64[L], float64[L, L], expected counts of the label chain.
-    prior : float64[L], expected number of tokens of each label.
+    prior : float64[L], expected number of tokens of each label (without a chain, of those that
+        somebody labelled: what nobody speaks of says nothing about what is spoken of).
     log_likelihood : Σ_s log normaliser.
     """
 
@@ -113,12 +114,13 @@ def _expectations_chunk(
         np.empty((longest, n_labels)),
         np.empty((longest, n_labels)),
     )
-    norm, end = np.empty(longest), np.ones(n_labels)
+    norm, end, spoken = np.empty(longest), np.ones(n_labels), np.empty(longest, np.bool_)
     log_start = np.log(start)
     total = 0.0
     for s in range(first, last):
         a, n = offsets[s], offsets[s + 1] - offsets[s]
         scores[:n] = 0.0
+        spoken[:n] = chained
         if len(evidence):
             for i in range(n):
                 for k in range(n_labels):
@@ -129,6 +131,7 @@ def _expectations_chunk(
             for i in range(n):
                 tag = tags[at + i]
                 if tag >= 0:
+                    spoken[i] = True
                     row = table[worker, previous, tag]
                     for k in range(n_labels):
                         scores[i, k] += row[k]
@@ -150,7 +153,8 @@ def _expectations_chunk(
         for i in range(n):
             for k in range(n_labels):
                 posterior[a + i, k] = q[i, k]
-                chain[n_labels + 1, k] += q[i, k]
+                if spoken[i]:
+                    chain[n_labels + 1, k] += q[i, k]
         if n:
             for k in range(n_labels):
                 chain[n_labels, k] += q[0, k]

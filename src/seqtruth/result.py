@@ -36,7 +36,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Workers:
-    """How much each annotator is trusted, worst first when listed.
+    """How much each annotator is trusted, worst first when listed (who labelled nothing comes last).
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Workers:
         return len(self.names)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for w in np.lexsort((np.array(self.names), self.weight)):
+        for w in np.lexsort((np.array(self.names), self.weight, self.sentences == 0)):
             yield {
                 "annotator": self.names[w],
                 "weight": float(self.weight[w]),
@@ -72,9 +72,10 @@ class Workers:
         wide = max([len("annotator"), *map(len, self.names)])
         lines = [f"{'annotator':<{wide}}  weight  sentences  agreement"]
         for row in self:
+            agreement = "–" if np.isnan(row["agreement"]) else f"{row['agreement']:.3f}"
             lines.append(
                 f"{row['annotator']:<{wide}}  {row['weight']:6.3f}  {row['sentences']:>9,}"
-                f"  {row['agreement']:9.3f}"
+                f"  {agreement:>9}"
             )
         return "\n".join(lines)
 

@@ -26,6 +26,8 @@ from seqtruth.ties import order, pick, sentence_keys
 
 #: H(y, y*) diverges where y* gives an annotator's label no probability: y* is clipped here.
 CLIP = 1e-4
+#: The worst annotator has weight 0 (Eq 10, "max"); where he is the only one, his vote still counts.
+LEAST_WEIGHT = 1e-12
 
 
 class Prediction(NamedTuple):
@@ -175,7 +177,8 @@ def _vote_chunk(
         rows = sentence_rows[s + 1] - sentence_rows[s]
         y[:n] = 0.0
         for r in range(sentence_rows[s], sentence_rows[s + 1]):
-            at, weight = first_tag[s] + (r - sentence_rows[s]) * n, weights[row_worker[r]]
+            at = first_tag[s] + (r - sentence_rows[s]) * n
+            weight = max(weights[row_worker[r]], LEAST_WEIGHT)
             for i in range(n):
                 if tags[at + i] >= 0:
                     y[i, tags[at + i]] += weight
@@ -202,6 +205,10 @@ def _vote_chunk(
                 )  # fmt: skip
             elif how == UNIDIRECTIONAL:
                 unidirectional_sentence(y[:n], start, allowed, end, path[:n])
+        if len(known):  # what is known stays, even where it breaks the scheme
+            for i in range(n):
+                if known[a + i] >= 0:
+                    path[i] = known[a + i]
         margin = 0.0
         for i in range(n):
             if path[i] != choice[i]:

@@ -55,9 +55,17 @@ def test_worse_annotators_weigh_less() -> None:
 
 
 def test_only_confident_sentences_are_learnt_from() -> None:
-    result = st.AggSLC(predictor=QUICK, folds=2, threshold=1.5).fit(small_crowd())
-    assert result.tagger is None
-    assert all(step.confident == 0 for step in result.trace.steps)
+    counts = [
+        st.AggSLC(predictor=QUICK, folds=2, threshold=bar)
+        .fit(small_crowd())
+        .trace.steps[0]
+        .confident
+        for bar in (0.2, 0.9, 0.999)
+    ]
+    assert counts[0] > counts[1] >= counts[2] > 0
+    torn = {"a": [["B-PER", "O"]], "b": [["O", "B-PER"]]}
+    result = st.AggSLC(predictor=QUICK, folds=2).fit(st.Crowd.of(torn, [["x", "y"]]))
+    assert result.tagger is None and result.trace.steps[0].confident == 0
 
 
 def test_paper_split_predicts_the_rest_only() -> None:
@@ -129,6 +137,7 @@ def test_loop_stops_when_no_label_changes() -> None:
 @pytest.mark.parametrize(
     "settings",
     [{"weight_norm": "min"}, {"average": "x"}, {"max_iter": 0}, {"decoding": "left"},
+     {"threshold": 1.5}, {"tol": -1.0}, {"max_iter": 2.5}, {"seed": -1},
      {"class_weights": -1.0}, {"class_weights": "x"}],
 )  # fmt: skip
 def test_bad_settings_are_named(settings) -> None:  # type: ignore[no-untyped-def]

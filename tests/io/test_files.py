@@ -76,6 +76,18 @@ def test_a_folder_with_content_is_not_replaced(tmp_path: Path) -> None:
 def test_writing_needs_a_known_name(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"cannot tell the format from the name; got ending"):
         io.write(CROWD, tmp_path / "a.xyz")
+    with pytest.raises(ParameterError, match=r"give format= \(--out-format on the command line\)"):
+        io.write(CROWD, tmp_path / "a")
+
+
+def test_a_folder_is_written_where_the_path_is_one(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for target in (tmp_path / "empty", f"{tmp_path}/new/", f"{tmp_path}/odd.jsonl/"):
+        io.write(CROWD, target)
+        assert os.listdir(target) == ["ann.conll"]
+        assert io.read(target).digest() == CROWD.digest()
+    with pytest.raises(InputError, match="the folder is there already"):
+        io.write(CROWD, tmp_path)
 
 
 @pytest.mark.parametrize(

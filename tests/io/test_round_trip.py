@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from seqtruth import io
 from seqtruth.data import Crowd
+from seqtruth.errors import InputError
 from seqtruth.scheme import KINDS
 from tests.strategies import (
     corpora,
@@ -179,6 +180,34 @@ def test_frames_of_three_libraries() -> None:
     for crowd in crowds_read:
         assert spelled(crowd) == expected
         assert crowd.corpus.tokens is None
+
+
+def test_frames_with_categories() -> None:
+    pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    data = {"task": ["b", "a", "a"], "worker": ["x", "x", "y"], "label": ["cat", "dog", None]}
+    part = pl.DataFrame(data)
+    label = part["label"].cast(pl.Enum(["dog", "cat"]))
+    frames = [
+        part.cast(pl.Categorical),
+        part.with_columns(label),
+        pl.concat([part[:1].cast(pl.Categorical), part[1:].cast(pl.Categorical)], rechunk=False),
+        pd.DataFrame(data).astype("category"),
+        pa.table({name: pa.array(column).dictionary_encode() for name, column in data.items()}),
+    ]
+    expected = {("b", "x"): ["cat"], ("a", "x"): ["dog"], ("a", "y"): [None]}
+    for frame in frames:
+        assert spelled(io.read(frame)) == expected
+    numbers = pd.DataFrame(data | {"task": [1, 2, 2]}).astype("category")
+    assert list(spelled(io.read(numbers))) == [("1", "x"), ("2", "x"), ("2", "y")]
+
+
+def test_columns_that_are_no_text() -> None:
+    pa = pytest.importorskip("pyarrow")
+    nested = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([{"a": 1}]))
+    for label in (pa.array([{"a": 1}]), nested):
+        table = pa.table({"task": ["a"], "worker": ["x"], "label": label})
+        with pytest.raises(InputError, match="column 'label' cannot be read as text"):
+            io.read(table)
 
 
 def test_crowd_kit_table_has_one_token_a_task() -> None:

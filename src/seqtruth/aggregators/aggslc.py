@@ -104,6 +104,9 @@ class AggSLC(Aggregator):
             )
         check_reliability(self.reliability, self.reliability_strength)
 
+        if not 0 <= self.threshold < 1:
+            raise ParameterError("threshold must be from 0 to below 1", got=str(self.threshold))
+
     def _fit(self, task: Task) -> Outcome:
         fit = _Fit(self, task)
         state, trace = iterate(fit.start, fit.advance, task.rules(self.max_iter, self.tol))

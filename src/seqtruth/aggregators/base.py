@@ -14,15 +14,17 @@ import numpy as np
 
 from seqtruth._version import __version__
 from seqtruth.aggregators.loop import Checkpoint, Progress, Rules, fingerprint
-from seqtruth.compiled import F32, F64, I8
+from seqtruth.aggregators.silence import spoken_and_seen, stretches
+from seqtruth.compiled import F32, F64, I8, Bool
 from seqtruth.corpus import gather
 from seqtruth.data import Crowd, Labelling
-from seqtruth.errors import DataWarning, ParameterError
+from seqtruth.errors import DataWarning, InputError, ParameterError
 from seqtruth.metrics.align import align
 from seqtruth.metrics.workers import worker_scores
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.result import Result, Workers
 from seqtruth.trace import Trace
+from seqtruth.vote import weighted_vote
 
 
 class Task(NamedTuple):
@@ -34,6 +36,10 @@ class Task(NamedTuple):
     progress: Progress | None
 
     def rules(self, max_iter: int, tol: float, measure: str = "objective") -> Rules:
+        if not isinstance(max_iter, int) or max_iter < 1:
+            raise ParameterError("max_iter must be a whole number from 1", got=repr(max_iter))
+        if not tol >= 0:
+            raise ParameterError("tol must not be negative", got=repr(tol))
         falls = measure == "objective"
         return Rules(max_iter, tol, measure, falls, self.checkpoint, self.progress)
 
@@ -87,15 +93,18 @@ class Aggregator(ABC):
         resume : go on from what is there.
         progress : called with each finished :class:`~seqtruth.trace.Step`.
         """
-        if self.abstain is not None:
-            crowd = crowd.abstaining(self.abstain)
-        if crowd.n_workers == 1:
-            warnings.warn(
-                "there is only one annotator: the result repeats his labels",
-                DataWarning,
-                stacklevel=2,
-            )
+        if getattr(self, "seed", 0) < 0:
+            raise ParameterError("seed must not be negative", got=str(getattr(self, "seed", 0)))
+        if checkpoint is not None and Path(checkpoint).exists() and not Path(checkpoint).is_dir():
+            raise InputError("a checkpoint is a folder", where=str(checkpoint), got="a file")
         crowd, known = _with_known(crowd, gold)
+        spoken = None
+        if self.abstain is not None:
+            label = crowd.scheme.index(self.abstain)
+            spoken, seen = spoken_and_seen(crowd, self.abstain)
+            crowd = crowd.abstaining(self.abstain)
+            known = np.full(crowd.n_tokens, -1, np.int8) if known is None else known
+            known = np.where(seen & ~spoken & (known < 0), np.int8(label), known)
         digest = crowd.digest()
         if known is not None:
             digest += hashlib.sha256(known.tobytes()).hexdigest()
@@ -103,8 +112,47 @@ class Aggregator(ABC):
         if checkpoint is not None:
             print_ = fingerprint(self.name, self.parameters(), digest)
             kept = Checkpoint(Path(checkpoint), print_, resume)
-        outcome = self._fit(Task(crowd, known, kept, progress))
+        task = Task(crowd, known, kept, progress)
+        if spoken is not None and known is not None and getattr(self, "predictor", None) is None:
+            outcome = self._between_silences(task, spoken, known)
+        else:
+            outcome = self._alone(task) if crowd.n_workers == 1 else self._fit(task)
         return self._result(crowd, known, digest, outcome)
+
+    def _between_silences(self, task: Task, spoken: Bool, known: I8) -> Outcome:
+        """Fit where somebody speaks; elsewhere what is known, silence included, stands."""
+        part = stretches(task.crowd, spoken)
+        inner = task._replace(crowd=part.crowd, known=known[part.token])
+        outcome = self._alone(inner) if task.crowd.n_workers == 1 else self._fit(inner)
+        n_labels = task.crowd.n_labels
+        rest = np.full((task.crowd.n_tokens, n_labels), 1.0 / n_labels, np.float32)
+        rest[known >= 0] = np.eye(n_labels, dtype=np.float32)[known[known >= 0]]
+        return outcome._replace(
+            tags=part.back(outcome.tags, known),
+            probabilities=part.back(outcome.probabilities, rest),
+            judged=None,
+        )
+
+    def _alone(self, task: Task) -> Outcome:
+        """One annotator: nobody to compare him with. His labels stand, unless a tagger is wanted."""
+        if getattr(self, "predictor", None) is not None:
+            warnings.warn(
+                "there is only one annotator, with nobody to compare him with",
+                DataWarning,
+                stacklevel=3,
+            )
+            return self._fit(task)
+        warnings.warn(
+            "there is only one annotator: his labels are taken as they are",
+            DataWarning,
+            stacklevel=3,
+        )
+        ones = np.ones(1)
+        vote = weighted_vote(
+            task.crowd, ones, np.ones(task.crowd.n_labels), known=task.known,
+            decoding="exact" if self.promises_legal else "none",
+        )  # fmt: skip
+        return Outcome(vote.tags, vote.probabilities, ones)
 
     @abstractmethod
     def _fit(self, task: Task) -> Outcome: ...

@@ -112,7 +112,7 @@ def iterate(
             rules.progress(step)
     if _settled(trace, rules.tol):
         trace = replace(trace, stop_reason="converged")
-    elif rules.max_iter > 1:
+    else:
         warnings.warn(
             f"stopped at max_iter={rules.max_iter} before convergence; raise max_iter or tol",
             ConvergenceWarning,

@@ -19,8 +19,13 @@ def check_reliability(reliability: Mapping[str, float] | None, strength: float) 
     """Raise for accuracies outside 0..1 and for a negative strength."""
     if not strength >= 0:
         raise ParameterError("reliability_strength must not be negative", got=str(strength))
+    if reliability is not None and not isinstance(reliability, Mapping):
+        raise ParameterError(
+            "reliability must map annotators to accuracies", got=repr(reliability),
+            fix="such as {'ann': 0.9} (in Python)",
+        )  # fmt: skip
     for name, value in (reliability or {}).items():
-        if not 0 <= value <= 1:
+        if not isinstance(value, int | float) or not 0 <= value <= 1:
             raise ParameterError(
                 f"the reliability of {name!r} must be an accuracy from 0 to 1", got=str(value)
             )

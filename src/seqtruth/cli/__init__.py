@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from contextlib import suppress
 from typing import TextIO
 
 from seqtruth.errors import SeqTruthError, SeqTruthWarning
@@ -20,25 +21,50 @@ def main(arguments: list[str] | None = None) -> int:
 
     warnings.simplefilter("always", SeqTruthWarning)
     warnings.showwarning = _show_warning
+    _plain_help()
     try:
-        app(args=arguments, standalone_mode=False)
-        code = 0
+        stopped = app(args=arguments, standalone_mode=False)  # the parser catches Ctrl-C itself
+        sys.stdout.flush()
+        code = stopped if isinstance(stopped, int) else 0
     except SeqTruthError as error:
         print(f"error: {error}", file=sys.stderr)
         code = 2
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
         code = 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_stdout()
         code = 0
+    except OSError as error:
+        _drop_stdout()
+        place = "" if error.filename is None else f"{error.filename}: "
+        print(f"error: {place}{error.strerror or error}", file=sys.stderr)
+        code = 2
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 1
+        if isinstance(stop.__context__, BrokenPipeError):  # the parser makes it an exit with 1
+            _drop_stdout()
+            code = 0
     except Exception as error:
         code = _usage(error)
+    if code == 130:
+        print("interrupted", file=sys.stderr)
     if arguments is None:
         sys.exit(code)
     return code
+
+
+def _drop_stdout() -> None:
+    """Nobody reads on: what is still buffered goes nowhere, and leaving does not fail over it."""
+    with suppress(OSError, ValueError):  # not a real file: there is nothing to drop
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _plain_help() -> None:
+    """With NO_COLOR set, help and usage errors have no styles either."""
+    if os.environ.get("NO_COLOR"):
+        from typer import rich_utils
+
+        rich_utils.COLOR_SYSTEM = None
 
 
 def _usage(error: Exception) -> int:
@@ -48,7 +74,6 @@ def _usage(error: Exception) -> int:
         show()
         return 2
     if type(error).__name__ == "Abort":
-        print("interrupted", file=sys.stderr)
         return 130
     if type(error).__name__ == "Exit":
         return int(getattr(error, "exit_code", 0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Annotated
@@ -10,27 +9,30 @@ from typing import Annotated
 import typer
 
 from seqtruth._version import __version__
-from seqtruth.cli.display import note, progress, table
+from seqtruth.cli.display import note, one, print_json, progress, table
+from seqtruth.cli.outputs import (
+    check_distinct,
+    check_files,
+    check_labels,
+    check_tagger,
+    print_labels,
+    summary,
+    write_outputs,
+)
 from seqtruth.cli.work import (
-    check_writable,
-    describe,
     first_use,
-    installation,
     is_archive,
     measure,
     open_dataset,
     open_labels,
-    print_labels,
     show_scores,
-    summary,
-    write_outputs,
 )
-from seqtruth.errors import ParameterError
+from seqtruth.errors import InputError, ParameterError
 
 app = typer.Typer(
     name="seqtruth",
     help="Labels you can trust from many unreliable annotators of the same sequences.",
-    epilog="Exit codes: 0 done; 1 a fault of ours; 2 bad input or use, nothing written; 130 interrupted.",
+    epilog="Exit codes: 0 done; 1 our fault; 2 bad input or use, nothing written; 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -39,7 +41,7 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
-Seed = Annotated[int, typer.Option(help="Same seed, same bytes.")]
+Seed = Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")]
 Strict = Annotated[str, typer.Option(help="How spans are read: conlleval or b-required.")]
 Scheme = Annotated[str | None, typer.Option(help="Label scheme, where not to be detected.")]
 InFormat = Annotated[str | None, typer.Option("--format", help="Input format; else detected.")]
@@ -95,12 +97,15 @@ def aggregate(
 
     if resume and checkpoint is None:
         raise ParameterError("--resume needs --checkpoint")
-    check_writable(output, report, save, tagger)
+    out_format = check_labels(output, out_format)
+    check_files(report, save, tagger)
+    check_distinct(output, report, save, tagger)
     crowd = read(annotations, format, scheme)
     gold = None if known is None else read(known, scheme=scheme)
     maker = make_method(method, seed, crowd.corpus.tokens is not None)
     if abstain is not None:
         maker = replace(maker, abstain=abstain)
+    check_tagger(tagger, maker)
     first_use(quiet)
     began = time.perf_counter()
     with progress(f"{maker.name} on {crowd}", quiet):
@@ -108,11 +113,11 @@ def aggregate(
     seconds = time.perf_counter() - began
     written = write_outputs(result, crowd, output, out_format, report, save, tagger)
     if as_json:
-        print(json.dumps(summary(result, seconds, written), indent=1))
+        print_json(summary(result, seconds, written))
     elif output is None:
         print_labels(result.as_crowd())
     if not quiet and not as_json:
-        note(f"{result} · {seconds:.1f} s")
+        note(f"{one(str(result))} · {seconds:.1f} s")
         for path in written:
             note(f"wrote {path}")
 
@@ -128,7 +133,10 @@ def evaluate(
     from seqtruth.metrics import evaluate as score
 
     found = score(open_labels(result), open_labels(gold), strict=strict)
-    print(json.dumps(found.to_dict(), indent=1) if as_json else str(found))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print(found)
 
 
 @app.command()
@@ -175,9 +183,9 @@ def compare(
         for row in measure(spec, chosen, data, splits, readings, abstain, quiet):
             rows.append(row)
             if as_json:
-                print(json.dumps(row), flush=True)
+                print_json(row, indent=None)
     if not as_json:
-        show_scores(rows, data.name)
+        show_scores(rows, data)
 
 
 @app.command()
@@ -195,7 +203,7 @@ def tag(
     from seqtruth.io.unlabelled import read_unlabelled
     from seqtruth.predictors import Tagger
 
-    check_writable(output)
+    out_format = check_labels(output, out_format)
     tagger = Tagger.load(model)
     source = Path("/dev/stdin") if str(text) == "-" else text
     labelling, confidence = tagger.label_with_confidence(read_unlabelled(source, format))
@@ -224,7 +232,7 @@ def simulate(
     from seqtruth.io import read, write
     from seqtruth.simulation import simulate as run
 
-    check_writable(output)
+    out_format = check_labels(output, out_format)
     truth = read(gold, format, scheme)
     crowd = run(truth, annotators, seed=seed, per_sentence=per_sentence)
     write(crowd, output, out_format)
@@ -245,10 +253,12 @@ def demo(
     from seqtruth.io import write
     from seqtruth.metrics import evaluate as score
 
+    if output.exists() and not output.is_dir():
+        raise InputError("not a folder", where=str(output), fix="give another --output")
     data = load("demo")
     first_use(quiet)
     note(f"demo corpus: {data.crowd}")
-    specs = "mv ds aggslc:predictor=none aggslc"
+    specs = "mv ds bsc-seq aggslc:predictor=none aggslc"
     rows, result = [], None
     for spec, method in parse_methods(specs, seed, True).items():
         began = time.perf_counter()
@@ -283,24 +293,23 @@ def demo(
 
 @app.command()
 def info(
-    path: Annotated[Path | None, typer.Argument(help="Annotations or a saved result.")] = None,
+    path: Annotated[
+        Path | None, typer.Argument(help="Annotations, a saved result or tagger.")
+    ] = None,
     format: InFormat = None,
     scheme: Scheme = None,
     as_json: Json = False,
 ) -> None:
     """Describe a file; without one, this installation."""
-    if path is None:
-        facts = installation()
-    elif is_archive(path):
-        from seqtruth.result import Result
+    from seqtruth.cli import describe
 
-        saved = Result.load(path)
-        facts = {"result": str(saved), **saved.provenance}
+    if path is None:
+        facts = describe.installation()
+    elif is_archive(path):
+        facts = describe.saved(path)
     else:
-        facts = describe(path, format, scheme)
+        facts = describe.labels(path, format, scheme)
     if as_json:
-        print(json.dumps(facts, indent=1))
+        print_json(facts)
     else:
-        wide = max(map(len, facts))
-        for key, value in facts.items():
-            print(f"{key:<{wide}}  {value}")
+        describe.show(facts)

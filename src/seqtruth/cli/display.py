@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import math
+import os
+import re
 import sys
 import threading
 import time
@@ -41,9 +45,7 @@ class _Relay(logging.Handler):
             print(f"{line} ({seconds:.0f} s)", file=sys.stderr, flush=True)
             return
         if self.status is None:
-            from rich.console import Console
-
-            self.status = Console(stderr=True).status("")
+            self.status = console(stderr=True).status("")
             self.status.start()
         self.status.update(line)
 
@@ -75,22 +77,33 @@ def progress(title: str, quiet: bool = False) -> Iterator[None]:
         log.setLevel(level)
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:
-    """A table on stdout; numbers to the right."""
-    from rich import box
+def console(**options: Any) -> Any:
+    """A rich console; with NO_COLOR set, one that writes no colours and no styles."""
     from rich.console import Console
+
+    if os.environ.get("NO_COLOR"):
+        options |= {"color_system": None, "highlight": False}
+    return Console(**options)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:
+    """A table on stdout; numbers to the right and never cut, long words folded."""
+    from rich import box
     from rich.table import Table
 
     grid = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for i, name in enumerate(columns):
-        numeric = all(isinstance(row[i], int | float) or row[i] == "" for row in rows)
-        grid.add_column(name, justify="right" if numeric and rows else "left", no_wrap=i == 0)
+        if rows and all(isinstance(row[i], int | float) for row in rows):
+            wide = max(len(name), *(len(cell(row[i])) for row in rows))
+            grid.add_column(name, justify="right", no_wrap=True, min_width=wide)
+        else:
+            grid.add_column(name, overflow="fold")
     for row in rows:
         grid.add_row(*(cell(value) for value in row))
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=max(100, console.width))
-    console.print(grid)
+    out = console()
+    if not out.is_terminal:
+        out = console(width=max(100, out.width))
+    out.print(grid)
 
 
 def cell(value: Any) -> str:
@@ -98,6 +111,31 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         return "–" if value != value else f"{value:,.2f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def count(n: int, word: str) -> str:
+    """``1 sentence``, ``2 sentences``."""
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
+def one(text: str) -> str:
+    """A summary line with its ``1 sentences`` put right."""
+    return re.sub(r"(?<![\d.,])1 (sentence|span|annotator|round)s\b", r"1 \1", text)
+
+
+def print_json(value: Any, indent: int | None = 1) -> None:
+    """JSON on stdout; what JSON has no word for (nan, inf) is null."""
+    print(json.dumps(_plain(value), indent=indent, allow_nan=False), flush=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value
 
 
 def note(text: str) -> None:

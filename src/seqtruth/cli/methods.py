@@ -1,13 +1,16 @@
-"""From the words a user types to methods: ``aggslc:predictor=none,threshold=0.8``."""
+"""From the words a user types to methods: ``aggslc:predictor=none;threshold=0.8``."""
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+import importlib.util
+import math
+import re
+from dataclasses import fields
 from typing import Any
 
 from seqtruth.aggregators import METHODS, Aggregator
-from seqtruth.errors import ParameterError
-from seqtruth.predictors import PREDICTORS
+from seqtruth.errors import MissingExtraError, ParameterError
+from seqtruth.predictors import PREDICTORS, BiLSTM
 
 
 def parse_methods(text: str, seed: int, corpus_has_text: bool) -> dict[str, Aggregator]:
@@ -33,6 +36,11 @@ def make_method(spec: str, seed: int, corpus_has_text: bool) -> Aggregator:
     there is no text to learn from.
     """
     name, _, rest = spec.partition(":")
+    if re.search(r",\s*\w+=", rest) or "=" in name:
+        raise ParameterError(
+            "settings are separated by semicolons", got=repr(spec),
+            fix="write -m 'method:one=1;two=2', without spaces",
+        )  # fmt: skip
     if name not in METHODS:
         raise ParameterError(
             "unknown method", got=repr(name), fix=f"known are {', '.join(METHODS)}"
@@ -42,13 +50,16 @@ def make_method(spec: str, seed: int, corpus_has_text: bool) -> Aggregator:
     settings: dict[str, Any] = {}
     for part in filter(None, rest.split(";")):
         key, equals, value = part.partition("=")
-        if not equals or key not in known:
+        if key not in known:
             raise ParameterError(
                 f"method {name} has no setting {key!r}", fix=f"it has {', '.join(known)}"
             )
-        settings[key] = _value(key, value, known[key].default)
+        if not equals or not value:
+            raise ParameterError(f"{key} needs a value: {key}=…", got=repr(part))
+        settings[key] = _value(key, value, str(known[key].type))
     if "predictor" in settings or ("predictor" in known and known["predictor"].default is None):
         settings["predictor"] = _predictor(settings.get("predictor"), corpus_has_text)
+    _check_extra(kind, settings.get("predictor"))
     if "seed" in known:
         settings.setdefault("seed", seed)
     return kind(**settings)
@@ -66,21 +77,37 @@ def _predictor(asked: Any, corpus_has_text: bool) -> Any:
     return PREDICTORS[asked]()
 
 
-def _value(key: str, text: str, default: Any) -> Any:
-    """A setting's text as the type of its default."""
-    if text.lower() in ("true", "false"):
+def _check_extra(kind: type[Aggregator], predictor: Any) -> None:
+    """Raise before anything runs where the method needs a package that is not there."""
+    extra = getattr(kind, "extra", None) or ("torch" if isinstance(predictor, BiLSTM) else None)
+    if extra is not None and importlib.util.find_spec(extra) is None:
+        purpose = f"method {kind.name}" + ("" if hasattr(kind, "extra") else " with a BiLSTM")
+        raise MissingExtraError(extra, extra, purpose)
+
+
+def _value(key: str, text: str, wanted: str) -> Any:
+    """A setting's text as the type its field is annotated with."""
+    kinds = [kind.strip() for kind in wanted.split("|")]
+    if "bool" in kinds:
+        if text.lower() not in ("true", "false"):
+            raise ParameterError(f"{key} must be true or false", got=repr(text))
         return text.lower() == "true"
-    if isinstance(default, str) or default is MISSING:
-        return text
-    for number in (int, float):
+    if "int" in kinds:
+        if not re.fullmatch(r"[+-]?[0-9]+", text):
+            raise ParameterError(f"{key} must be a whole number", got=repr(text))
+        if key == "seed" and int(text) < 0:
+            raise ParameterError("seed must not be negative", got=text)
+        return int(text)
+    if "float" in kinds:
         try:
-            return number(text)
+            if math.isfinite(number := float(text)):
+                return number
         except ValueError:
-            continue
-    if (
-        isinstance(default, int | float)
-        and not isinstance(default, bool)
-        and key != "class_weights"
-    ):
-        raise ParameterError(f"{key} must be a number", got=repr(text))
+            pass
+        if "None" in kinds and text.lower() == "none":
+            return None
+        if "str" not in kinds:
+            raise ParameterError(f"{key} must be a number", got=repr(text))
+    if wanted.startswith(("Mapping", "dict")):
+        raise ParameterError(f"{key} can be set in Python only", got=repr(text))
     return text

@@ -2,74 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seqtruth._version import __version__
-from seqtruth.cli.display import Memory, note, progress, table
-from seqtruth.errors import InputError, ParameterError
+from seqtruth.cli.display import Memory, count, note, progress, table
+from seqtruth.errors import ParameterError
 
 if TYPE_CHECKING:
     from seqtruth.aggregators import Aggregator
-    from seqtruth.data import Crowd
     from seqtruth.datasets import Dataset
-    from seqtruth.result import Result
-
-
-def installation() -> dict[str, Any]:
-    import importlib.util
-
-    import numba
-    import numpy
-    import pyarrow
-
-    from seqtruth.aggregators import METHODS
-    from seqtruth.compiled import kernels_are_cached, threads
-    from seqtruth.io import FORMATS
-
-    extras = [
-        name for name in ("torch", "transformers", "pyspark") if importlib.util.find_spec(name)
-    ]
-    return {
-        "seqtruth": __version__,
-        "methods": ", ".join(METHODS),
-        "formats": ", ".join(FORMATS),
-        "threads": threads(),
-        "kernels": "compiled and cached" if kernels_are_cached() else "compiled at first use",
-        "extras": ", ".join(extras) or "none",
-        "python": sys.version.split()[0],
-        "numpy": numpy.__version__,
-        "numba": numba.__version__,
-        "pyarrow": pyarrow.__version__,
-    }
-
-
-def describe(path: Path, format: str | None, scheme: str | None) -> dict[str, Any]:
-    from seqtruth.io import detect_format, read
-    from seqtruth.metrics import agreement
-
-    crowd = read(path, format, scheme)
-    facts: dict[str, Any] = {
-        "format": format or detect_format(path),
-        "scheme": crowd.scheme.kind,
-        "sentences": crowd.n_sentences,
-        "tokens": crowd.n_tokens,
-        "documents": len(crowd.corpus.documents),
-        "annotators": crowd.n_workers,
-        "annotations": crowd.n_rows,
-        "unlabelled sentences": int((~crowd.covered).sum()),
-        "labels": ", ".join(crowd.scheme.labels),
-        "digest": crowd.digest(),
-    }
-    if crowd.n_workers > 1:
-        found = agreement(crowd)
-        facts["agreement (tokens)"] = round(float(found.observed), 4)
-        facts["Krippendorff's alpha"] = round(float(found.alpha), 4)
-        facts["agreement (span F1)"] = round(float(found.span_f1), 4)
-    return facts
 
 
 def open_dataset(
@@ -81,6 +24,8 @@ def open_dataset(
     from seqtruth.io import read
 
     if dataset is not None:
+        if annotations is not None or gold is not None:
+            raise ParameterError("give either files or --dataset, not both")
         return load(dataset, data_dir)
     if annotations is None or gold is None:
         raise ParameterError("give annotations and --gold, or --dataset")
@@ -139,66 +84,23 @@ def measure(
             }
 
 
-def show_scores(rows: list[dict[str, Any]], name: str) -> None:
-    """The rows of :func:`measure` as a table."""
-    unknown = float("nan")
-    table(
-        ["method", "split", "read as", "precision", "recall", "F1", "±", "seconds", "peak MiB"],
-        [
-            [r["method"], r["split"], r["strict"],
-             *(100 * r[key] for key in ("precision", "recall", "f1")),
-             unknown if r["f1_spread"] is None else 100 * r["f1_spread"], r["seconds"],
-             unknown if r["peak_mib"] is None else r["peak_mib"]]
-            for r in rows
-        ],
-        f"{name}: strict spans, %",
-    )  # fmt: skip
-
-
-def write_outputs(
-    result: Result,
-    crowd: Crowd,
-    output: Path | None,
-    out_format: str | None,
-    report: Path | None,
-    save: Path | None,
-    tagger: Path | None,
-    scores: Any = None,
-) -> list[str]:
-    """Write what was asked for, each file whole or not at all."""
-    if tagger is not None and result.tagger is None:
-        raise ParameterError("the method trained no tagger", fix="choose one with a predictor")
-    if output is not None:
-        result.write(output, out_format)
-    if report is not None:
-        result.report(report, crowd=crowd, scores=scores)
-    if save is not None:
-        result.save(save)
-    if tagger is not None and result.tagger is not None:
-        result.tagger.save(tagger)
-    return [str(path) for path in (output, report, save, tagger) if path is not None]
-
-
-def summary(result: Result, seconds: float, written: list[str]) -> dict[str, Any]:
-    return {
-        **result.provenance,
-        "sentences": result.corpus.n_sentences,
-        "unlabelled": int((~result.labelled).sum()),
-        "spans": len(result.spans()),
-        "rounds": len(result.trace),
-        "stop_reason": result.trace.stop_reason,
-        "seconds": round(seconds, 3),
-        "annotators": list(result.workers),
-        "written": written,
-    }
-
-
-def print_labels(crowd: Crowd) -> None:
-    from seqtruth.io.conll import conll_chunks
-
-    for chunk in conll_chunks(crowd):
-        sys.stdout.buffer.write(chunk)
-    sys.stdout.buffer.flush()
+def show_scores(rows: list[dict[str, Any]], data: Dataset) -> None:
+    """The rows of :func:`measure` as a table; what is the same in all of them goes to the title."""
+    plain = data.gold.scheme.kind == "plain"
+    title = [f"{data.name}: tags, %" if plain else f"{data.name}: strict spans, %"]
+    columns: dict[str, list[Any]] = {"method": [row["method"] for row in rows]}
+    for name, key in (("split", "split"), ("read as", "strict")):
+        if len({row[key] for row in rows}) > 1:
+            columns[name] = [row[key] for row in rows]
+        elif key == "split" or not plain:
+            title.append(f"{name} {rows[0][key]}")
+    for name, key in (("precision", "precision"), ("recall", "recall"), ("F1", "f1")):
+        columns[name] = [100 * row[key] for row in rows]
+    title.append(count(rows[0]["seeds"], "seed"))
+    if rows[0]["f1_spread"] is not None:
+        columns["±"] = [100 * row["f1_spread"] for row in rows]
+    columns["seconds"] = [row["seconds"] for row in rows]
+    table(list(columns), list(zip(*columns.values(), strict=True)), " · ".join(title))
 
 
 def open_labels(path: Path) -> Any:
@@ -215,16 +117,6 @@ def is_archive(path: Path) -> bool:
             return file.read(2) == b"PK"
     except OSError:
         return False
-
-
-def check_writable(*paths: Path | None) -> None:
-    """Find out before hours of work that a result could not be written."""
-    for path in paths:
-        if path is not None and not path.parent.is_dir():
-            raise InputError(
-                "cannot write there: no such folder", where=str(path),
-                fix=f"make the folder {path.parent} first",
-            )  # fmt: skip
 
 
 def first_use(quiet: bool) -> None:

@@ -104,7 +104,8 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         )
     }
 )
-_BY_SUFFIX = {suffix: found.name for found in FORMATS.values() for suffix in found.suffixes}
+#: Format by ending of the name.
+BY_SUFFIX = {suffix: found.name for found in FORMATS.values() for suffix in found.suffixes}
 
 
 def read(
@@ -150,21 +151,24 @@ def write(
     Parameters
     ----------
     crowd : what to write.
-    path : where to; the name tells the format, unless ``format`` does.
+    path : where to; the name tells the format, unless ``format`` does. An empty folder, or a name
+        that ends in ``/``, gets one CoNLL file per annotator.
     confidence : one number per token, written where the format has room (JSONL and tables).
     options : see the format's writer, for instance ``comments=False`` for CoNLL.
     """
     target = Path(path)
+    if format is None and (target.is_dir() or os.fspath(path).endswith(("/", os.sep))):
+        format = "conll-folder"
     if format is None:
-        suffix = _suffix(target)
-        if suffix not in _BY_SUFFIX:
+        suffix = suffix_of(target)
+        if suffix not in BY_SUFFIX:
             raise ParameterError(
                 "cannot tell the format from the name",
                 where=str(target),
                 got=f"ending {suffix!r}",
-                fix=f"give format=, one of {', '.join(FORMATS)}",
+                fix="give format= (--out-format on the command line), one of " + ", ".join(FORMATS),
             )
-        format = _BY_SUFFIX[suffix]
+        format = BY_SUFFIX[suffix]
     found = _known(format)
     _check_options(found.name, "writing", options, found.write_options)
     if confidence is not None:
@@ -181,9 +185,9 @@ def detect_format(path: Path) -> str:
     """Name of a file's format, by its name and, where that leaves a doubt, by its content."""
     if path.is_dir():
         return "conll-folder"
-    suffix = _suffix(path)
-    if suffix in _BY_SUFFIX and suffix not in (".tsv", ".txt", ".json"):
-        return _BY_SUFFIX[suffix]
+    suffix = suffix_of(path)
+    if suffix in BY_SUFFIX and suffix not in (".tsv", ".txt", ".json"):
+        return BY_SUFFIX[suffix]
     data = read_bytes(path)
     if data[:4] == b"PAR1":
         return "parquet"
@@ -194,8 +198,8 @@ def detect_format(path: Path) -> str:
     for kind, delimiter in (("csv", ","), ("tsv", "\t")):
         if set(REQUIRED) <= set(header(head, delimiter)):
             return kind
-    if suffix in _BY_SUFFIX and suffix != ".tsv":
-        return _BY_SUFFIX[suffix]
+    if suffix in BY_SUFFIX and suffix != ".tsv":
+        return BY_SUFFIX[suffix]
     first = head.split(b"\n", 1)[0].split()
     if len(first) > 1 or first[:1] == [b"-DOCSTART-"]:
         return "conll"
@@ -207,7 +211,8 @@ def detect_format(path: Path) -> str:
     )
 
 
-def _suffix(path: Path) -> str:
+def suffix_of(path: Path) -> str:
+    """Ending of a file's name, in small letters and without ``.gz``."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 

@@ -29,6 +29,19 @@ _NOT_IN_NAMES = re.compile(r'[%/\\:*?"<>|\x00-\x1f\x7f]|^\.')
 
 def read_conll_folder(path: Path, scheme: str | None = None) -> Crowd:
     """Read a folder with one file per annotator; annotators in the order of the file names."""
+    columns, sheets = folder_columns(path)
+    noted = {sheet.scheme: sheet for sheet in sheets if noted_scheme(sheet)}
+    if scheme is None and len(noted) > 1:
+        raise InputError(
+            "the files are in different schemes",
+            where=str(path),
+            got=", ".join(f"{kind} in {sheet.path.name}" for kind, sheet in noted.items()),
+        )
+    return assemble(columns, scheme or next(iter(noted), None))
+
+
+def folder_columns(path: Path) -> tuple[Columns, list[Sheet]]:
+    """The files of a folder laid over one corpus, before their tags are looked at."""
     files = _files(path)
     sheets = [_sheet(file) for file in files.values()]
     if all(sheet.has_ids for sheet in sheets):
@@ -43,15 +56,7 @@ def read_conll_folder(path: Path, scheme: str | None = None) -> Crowd:
         _check_counts(sheets)
         places = [np.arange(len(sheet.ids)) for sheet in sheets]
         origin = [(0, s) for s in range(len(sheets[0].ids))]
-    columns = _columns(str(path), list(files), sheets, places, origin)
-    noted = {sheet.scheme: sheet for sheet in sheets if noted_scheme(sheet)}
-    if scheme is None and len(noted) > 1:
-        raise InputError(
-            "the files are in different schemes",
-            where=str(path),
-            got=", ".join(f"{kind} in {sheet.path.name}" for kind, sheet in noted.items()),
-        )
-    return assemble(columns, scheme or next(iter(noted), None))
+    return _columns(str(path), list(files), sheets, places, origin), sheets
 
 
 def _files(path: Path) -> dict[str, Path]:

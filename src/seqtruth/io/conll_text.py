@@ -23,6 +23,7 @@ MISSING = "?"
 DOCSTART = "-DOCSTART-"
 COMMENT = re.compile(r"# +(\w[\w ]*?) *= *(.*)", re.DOTALL | re.ASCII)
 _HEADER = re.compile(r"(#?)[ \t]*token[ \t]+(\S.*)")
+_BARE_HEADER = re.compile(rb"#[ \t]*token[ \t\r]*")
 _LOOKS_LIKE_TAG = re.compile(r"[?O]|[BIESLU]-.*")
 _ID_KEYS, _DOC_KEYS = ("id", "sent_id"), ("doc", "newdoc id")
 
@@ -59,7 +60,15 @@ class _Layout(NamedTuple):
 
 def parse_sheet(path: Path) -> Sheet:
     """Read one file; every fault names its line."""
-    data = read_text(path)
+    return parse_lines(path, read_text(path))
+
+
+def parse_lines(path: Path, data: bytes, tags: bool = True) -> Sheet:
+    """Read the content of one file.
+
+    Without ``tags``, the sheet has no tag columns. The file may then have one column only, or,
+    where it is tab-separated, lines without tags.
+    """
     if not data.endswith(b"\n"):
         data += b"\n"
     buffer = np.frombuffer(data, np.uint8)
@@ -67,25 +76,35 @@ def parse_sheet(path: Path) -> Sheet:
     starts = np.concatenate([[0], ends[:-1] + 1])
     layout = _layout(data, buffer, starts, ends)
     rows = np.flatnonzero(layout.is_token)
+    if not tags and len(rows) and _BARE_HEADER.fullmatch(data[starts[rows[0]] : ends[rows[0]]]):
+        layout.is_token[rows[0]] = False
+        rows = rows[1:]
     if not len(rows):
         raise InputError("the file has no tokens", where=str(path))
     first = data[starts[rows[0]] : ends[rows[0]]].rstrip(b"\r")
     tabbed = b"\t" in first and b" " not in first.split(b"\t", 1)[1]
-    names = _names(path, layout)
+    names = _names(path, layout) if tags else None
     cells, counts = _cells(buffer, starts, ends, layout.is_token, tabbed)
-    _check_columns(path, data, starts, ends, rows, counts, names)
-    n_columns = int(counts[0])
-    grid = np.arange(len(rows) * n_columns).reshape(len(rows), n_columns)
-    coded = cells.take(pa.array(grid[:, 1:].ravel())).dictionary_encode()
-    labels = coded.dictionary.to_pylist()
-    codes = np.asarray(coded.indices).astype(np.int64).reshape(len(rows), n_columns - 1)
-    if MISSING in labels:
-        codes[codes == labels.index(MISSING)] = -1
+    if tags or not tabbed:
+        _check_columns(path, data, starts, ends, rows, counts, names, 2 if tags else 1)
+    else:
+        _check_first_cells(path, buffer, starts, rows)
+    labels: list[str] = []
+    codes = np.zeros((len(rows), 0), np.int64)
+    if tags:
+        n_columns = int(counts[0])
+        grid = np.arange(len(rows) * n_columns).reshape(len(rows), n_columns)
+        coded = cells.take(pa.array(grid[:, 1:].ravel())).dictionary_encode()
+        labels = coded.dictionary.to_pylist()
+        codes = np.asarray(coded.indices).astype(np.int64).reshape(len(rows), n_columns - 1)
+        if MISSING in labels:
+            codes[codes == labels.index(MISSING)] = -1
     offsets, ids, id_lines, has_ids, documents = _sentences(path, layout, rows)
+    tokens = cells.take(pa.array(np.cumsum(counts) - counts))
     schemes = [value for _, key, value in layout.comments if key == "scheme"]
     return Sheet(
-        path, offsets, cells.take(pa.array(grid[:, 0])), rows + 1, ids, id_lines, has_ids,
-        documents, names, labels, codes, schemes[0] if schemes else None,
+        path, offsets, tokens, rows + 1, ids, id_lines, has_ids, documents, names,
+        labels, codes, schemes[0] if schemes else None,
     )  # fmt: skip
 
 
@@ -177,10 +196,11 @@ def _check_columns(
     rows: npt.NDArray[np.int64],
     counts: npt.NDArray[np.int64],
     names: list[str] | None,
+    fewest: int,
 ) -> None:
     expected = int(counts[0]) if names is None else len(names) + 1
     bad = np.flatnonzero(counts != expected)
-    if expected < 2:
+    if expected < fewest:
         raise InputError(
             "a line needs a token and at least one tag",
             where=f"{path}:{rows[0] + 1}",
@@ -203,6 +223,18 @@ def _check_columns(
         got=repr(text[:60]),
         fix=fix,
     )
+
+
+def _check_first_cells(
+    path: Path,
+    buffer: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64],
+) -> None:
+    """Raise where the first column of a tab-separated file is empty."""
+    empty = buffer[starts[rows]] == 9
+    if empty.any() and not empty.all():
+        raise InputError("the token is empty", where=f"{path}:{rows[np.argmax(empty)] + 1}")
 
 
 def _sentences(

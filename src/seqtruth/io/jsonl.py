@@ -33,11 +33,13 @@ def read_jsonl(path: Path, scheme: str | None = None) -> Crowd:
     collector = Collector(str(path))
     for number, line in enumerate(data.split(b"\n"), 1):
         if line and not line.isspace():
-            _add(collector, _parse(line, f"{path}:{number}"), f"{path}:{number}")
+            where = f"{path}:{number}"
+            add_record(collector, parse_record(line, where), where)
     return collector.crowd(scheme)
 
 
-def _parse(line: bytes, where: str) -> dict[str, Any]:
+def parse_record(line: bytes, where: str) -> dict[str, Any]:
+    """The object on one line."""
     try:
         record = json.loads(line, object_pairs_hook=_no_repeats, parse_constant=_no_constant)
         if b"\\u" in line:  # a lone surrogate is not text
@@ -102,7 +104,8 @@ def _field(record: dict[str, Any], name: str, kind: type, where: str) -> Any:
     return value
 
 
-def _add(collector: Collector, record: dict[str, Any], where: str) -> None:
+def add_record(collector: Collector, record: dict[str, Any], where: str) -> None:
+    """Check a record of either kind and add it."""
     name = record.get("id", str(len(collector.ids)))
     if isinstance(name, bool) or not isinstance(name, str | int):
         raise InputError('"id" must be a string or a whole number', where=where, got=_kind(name))

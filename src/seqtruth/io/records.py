@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from seqtruth.corpus import gather
+from seqtruth.corpus import Corpus, gather
 from seqtruth.data import Crowd
 from seqtruth.errors import DataError, InputError
 from seqtruth.io.assemble import (
@@ -180,13 +180,13 @@ class Collector:
         self._borders += borders if borders is not None else [(-1, -1)] * len(tokens)
         return len(self.ids) - 1
 
-    def crowd(self, scheme: str | None) -> Crowd:
-        """All records as a crowd."""
+    def corpus(self) -> Corpus:
+        """The sentences of all records."""
         if not self.ids:
             raise InputError("the file has no sentences", where=self.name)
         places = np.array(self._borders, np.int64).reshape(-1, 2).astype(np.int32)
         with_text = any(text is not None for text in self._texts)
-        corpus = make_corpus(
+        return make_corpus(
             self.name,
             offsets_of(self._lengths),
             self.ids,
@@ -196,6 +196,10 @@ class Collector:
             places[:, 0] if with_text else None,
             places[:, 1] if with_text else None,
         )
+
+    def crowd(self, scheme: str | None) -> Crowd:
+        """All records as a crowd."""
+        corpus = self.corpus()
         lines = list(self._id_place.values())
 
         def where(sentence: int, token: int, worker: int) -> str:

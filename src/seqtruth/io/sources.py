@@ -38,10 +38,9 @@ class Source(NamedTuple):
 
     def strings(self, column: str) -> pa.Array:
         """A column as text; empty fields are null."""
-        values = _whole(self.table.column(column))
-        if isinstance(values, pa.DictionaryArray):
-            values = values.dictionary_decode()
+        found = self.table.column(column)
         try:
+            values = _whole(_decoded(found) if pa.types.is_dictionary(found.type) else found)
             if pa.types.is_floating(values.type):
                 values = pc.if_else(pc.is_nan(values), None, values)
             values = values.cast(pa.large_string())
@@ -50,7 +49,7 @@ class Source(NamedTuple):
             raise InputError(
                 f"column {column!r} cannot be read as text",
                 where=self.name,
-                got=str(values.type),
+                got=str(found.type),
                 fix=str(error)[:80],
             ) from None
         return pc.if_else(pc.equal(values, ""), pa.scalar(None, pa.large_string()), values)
@@ -70,6 +69,13 @@ class Source(NamedTuple):
             )
         digits = pc.replace_substring_regex(texts, r"\.0$", "")
         return np.asarray(digits.cast(pa.int64()).fill_null(-1)), given
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A categorical column as text; Arrow cannot take from the string views that Polars gives."""
+    text = pa.large_string()
+    chunks = [part.dictionary.cast(text).take(part.indices) for part in column.chunks]
+    return pa.chunked_array(chunks, text)
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

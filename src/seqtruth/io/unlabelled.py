@@ -1,20 +1,32 @@
-"""Sentences without labels, for a tagger: plain text, CoNLL's first column, JSONL."""
+"""Sentences for a tagger: what the normal readers read, and files without tags beside.
+
+Files go through the normal readers up to the point where these look at the tags, so that ids,
+documents, texts and offsets come along and no tag, whatever it says, is a fault.
+"""
 
 from __future__ import annotations
 
-import json
+import re
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from seqtruth.corpus import Corpus
 from seqtruth.errors import InputError
-from seqtruth.io.files import read_text
-from seqtruth.io.text_spans import tokenise
+from seqtruth.io import BY_SUFFIX, FORMATS, suffix_of
+from seqtruth.io.assemble import make_corpus
+from seqtruth.io.conll_folder import folder_columns
+from seqtruth.io.conll_text import Sheet, parse_lines
+from seqtruth.io.files import check_text, read_bytes, read_text
+from seqtruth.io.jsonl import add_record, parse_record
+from seqtruth.io.records import Collector
+from seqtruth.io.sources import REQUIRED, header, load_delimited, load_parquet
+from seqtruth.io.table import read_source
 
-KINDS = ("text", "conll", "jsonl")
+KINDS = ("text", *FORMATS)
+_TAG = re.compile(r"O|[BIESLU]-\S+")
+#: Columns of a table that say something about labels.
+_LABELLING = ("worker", "label", "start", "end")
 
 
 def read_unlabelled(path: str | Path, format: str | None = None) -> Corpus:
@@ -22,81 +34,114 @@ def read_unlabelled(path: str | Path, format: str | None = None) -> Corpus:
 
     Parameters
     ----------
-    path : ``.jsonl`` records with ``tokens`` or ``text``; ``.conll`` (the first column is the token);
-        any other name is plain text with one sentence on a line, which we tokenise.
-    format : ``"text"``, ``"conll"`` or ``"jsonl"`` where the name does not tell.
+    path : a file or folder in any format of :data:`seqtruth.io.FORMATS`, where CoNLL may also have
+        the tokens only, and JSONL no ``annotations``. A name with another ending, and ``.txt``, is
+        plain text with one sentence on a line, which we tokenise, unless its content is plainly
+        JSONL, a table or CoNLL columns with tags.
+    format : ``"text"`` or a name in :data:`seqtruth.io.FORMATS`, where the name does not tell.
+
+    Raises
+    ------
+    InputError
+        With file, line, what was found and what to do.
     """
     path = Path(path)
     if format is None:
-        suffix = path.name.removesuffix(".gz").rsplit(".", 1)[-1].lower()
-        known = {"jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl", "conll": "conll"}
-        known |= dict.fromkeys(("bio", "iob", "iob2", "bioes", "bilou"), "conll")
-        format = known.get(suffix, "text")
+        suffix = suffix_of(path)
+        known = BY_SUFFIX.get(suffix) if suffix not in (".txt", ".tsv") else None
+        format = "conll-folder" if path.is_dir() else known
+        return _read_by_content(path) if format is None else _read(path, format)
     if format not in KINDS:
         raise InputError(f"format must be one of {', '.join(KINDS)}", got=repr(format))
-    lines = read_text(path).decode("utf-8").splitlines()
-    if format == "text":
-        return _from_text([(None, line.strip()) for line in lines if line.strip()])
-    if format == "jsonl":
-        return _from_jsonl(lines, str(path))
-    return _from_conll(lines, str(path))
+    if path.is_dir() and format != "conll-folder":
+        raise InputError(f"{format} is a file", where=str(path), got="a folder")
+    return _read(path, format)
 
 
-def _from_text(records: list[tuple[str | None, str]]) -> Corpus:
-    """Tokenised text that remembers where its tokens stand."""
-    borders = [tokenise(text, set()) for _, text in records]
-    tokens = [text[a:b] for (_, text), cuts in zip(records, borders, strict=True) for a, b in cuts]
-    flat = np.array([cut for cuts in borders for cut in cuts], np.int32).reshape(-1, 2)
-    return Corpus(
-        np.cumsum([0] + [len(cuts) for cuts in borders]),
-        pa.array([name or str(i) for i, (name, _) in enumerate(records)], pa.large_string()),
-        pa.array(tokens, pa.large_string()),
-        texts=pa.array([text for _, text in records], pa.large_string()),
-        char_starts=flat[:, 0],
-        char_ends=flat[:, 1],
+def _read(path: Path, format: str) -> Corpus:
+    if format == "conll-folder":
+        return folder_columns(path)[0].corpus
+    if format in ("csv", "tsv", "parquet"):
+        return _from_table(path, format)
+    return _from_text(path, read_text(path), format)
+
+
+def _read_by_content(path: Path) -> Corpus:
+    """Read a file whose name leaves a doubt; its content is read once, as it may be a pipe."""
+    data = read_bytes(path)
+    kind = None
+    if data[:4] == b"PAR1":
+        kind = "parquet"
+    else:
+        data = data.removeprefix(b"\xef\xbb\xbf")
+        check_text(data, path)
+        if not data.strip():
+            raise InputError("the file is empty", where=str(path))
+        for name, delimiter in (("csv", ","), ("tsv", "\t")):
+            if set(REQUIRED) <= set(header(data.lstrip(), delimiter)):
+                kind = name
+    if kind is not None:
+        if not path.is_file():
+            raise InputError(
+                f"{kind} cannot be told from text here",
+                where=str(path),
+                fix=f"give --format {kind}, or a file named .{kind}",
+            )
+        return _from_table(path, kind)
+    if re.match(rb"\{\s*[\"}]", data.lstrip()):
+        return _from_text(path, data, "jsonl")
+    is_conll = suffix_of(path) == ".tsv" or _has_tags(path, data)
+    return _from_text(path, data, "conll" if is_conll else "text")
+
+
+def _has_tags(path: Path, data: bytes) -> bool:
+    """Whether text is plainly CoNLL columns: the last one of every line is a tag."""
+    try:
+        sheet = parse_lines(path, data)
+    except InputError:
+        return False
+    last = {sheet.labels[code] for code in set(sheet.codes[:, -1].tolist()) if code >= 0}
+    return len(sheet.tokens) > 1 and bool(last) and all(_TAG.fullmatch(tag) for tag in last)
+
+
+def _from_text(path: Path, data: bytes, format: str) -> Corpus:
+    if format == "conll":
+        return _corpus(parse_lines(path, data, tags=False))
+    collector = Collector(str(path))
+    for number, line in enumerate(data.split(b"\n"), 1):
+        text, where = line.decode().strip(), f"{path}:{number}"
+        if format == "text" and text:
+            collector.add_text(str(len(collector.ids)), "", text, {}, where)
+        elif text:
+            record = parse_record(line, where)
+            # A field that is null is one that is not there, as frames write it.
+            kept = {k: v for k, v in record.items() if v is not None and k != "scheme"}
+            add_record(collector, kept | {"annotations": {}}, where)
+    return collector.corpus()
+
+
+def _corpus(sheet: Sheet) -> Corpus:
+    return make_corpus(
+        str(sheet.path), sheet.token_offsets, sheet.ids, sheet.tokens, sheet.documents
     )
 
 
-def _from_conll(lines: list[str], where: str) -> Corpus:
-    sentences: list[list[str]] = [[]]
-    for line in lines:
-        if not line.strip() or line.startswith("-DOCSTART-"):
-            sentences.append([])
-        elif not (line.startswith("# ") and ("=" in line or not sentences[-1])):
-            sentences[-1].append(line.split("\t")[0] if "\t" in line else line.split()[0])
-    found = [sentence for sentence in sentences if sentence]
-    if not found:
-        raise InputError("there is no sentence in the file", where=where)
-    return Corpus.of(found)
-
-
-def _from_jsonl(lines: list[str], where: str) -> Corpus:
-    names: list[str | None] = []
-    contents: list[Any] = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        here = f"{where}:{number}"
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"not JSON ({error})", where=here) from None
-        tokens = record.get("tokens") if isinstance(record, dict) else None
-        text = record.get("text") if isinstance(record, dict) else None
-        fine = isinstance(tokens, list) and all(isinstance(t, str) for t in tokens)
-        if not fine and not isinstance(text, str):
-            raise InputError(
-                'a record needs "tokens" (a list of strings) or "text"', where=here,
-                got=repr(record)[:60],
-            )  # fmt: skip
-        name = record.get("id")
-        names.append(None if name is None else str(name))
-        contents.append(tokens if fine else text)
-    if not contents:
-        raise InputError("there is no record in the file", where=where)
-    if len({name for name in names if name is not None}) < len(names):
-        names = [None] * len(names)
-    if all(isinstance(content, str) for content in contents):
-        return _from_text(list(zip(names, contents, strict=True)))
-    words = [[c[a:b] for a, b in tokenise(c, set())] if isinstance(c, str) else c for c in contents]
-    return Corpus.of(words, [name or str(i) for i, name in enumerate(names)])
+def _from_table(path: Path, format: str) -> Corpus:
+    """A table whose rows only say that the tokens or the texts are there."""
+    if format == "parquet":
+        source = load_parquet(path)
+    else:
+        source = load_delimited(path, "," if format == "csv" else "\t")
+    table = source.table
+    for name in _LABELLING:
+        if source.has(name):
+            nothing = pa.nulls(table.num_rows, pa.large_string())
+            table = table.set_column(table.column_names.index(name), name, nothing)
+    corpus = read_source(source._replace(table=table), None).corpus
+    if corpus.tokens is None:
+        raise InputError(
+            "the table holds no tokens to be tagged",
+            where=str(path),
+            fix="add the columns token_index and token, or start, end and text",
+        )
+    return corpus

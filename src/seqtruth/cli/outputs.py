@@ -1,0 +1,131 @@
+"""Where results go: refused before the work begins, or written whole."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seqtruth.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from seqtruth.aggregators import Aggregator
+    from seqtruth.data import Crowd
+    from seqtruth.result import Result
+
+
+def check_labels(output: Path | None, out_format: str | None) -> str | None:
+    """Format of the labels to be written, found before hours of work; None is CoNLL on stdout."""
+    from seqtruth.io import FORMATS
+
+    known = ", ".join(FORMATS)
+    if out_format is not None and out_format not in FORMATS:
+        raise ParameterError(f"--out-format must be one of {known}", got=repr(out_format))
+    if output is None:
+        if out_format not in (None, "conll"):
+            raise ParameterError(
+                f"--out-format {out_format} needs a file", fix="give --output; stdout is conll only"
+            )
+        return None
+    if out_format is None:
+        suffix = Path(output.name.lower().removesuffix(".gz")).suffix
+        named = [form.name for form in FORMATS.values() if suffix in form.suffixes]
+        if not named:
+            raise ParameterError(
+                "cannot tell the format from the name", where=str(output),
+                got=f"ending {suffix!r}", fix=f"give --out-format, one of {known}",
+            )  # fmt: skip
+        out_format = named[0]
+    if out_format != "conll-folder":
+        check_files(output)
+    else:
+        _check_parent(output)
+        if output.exists() and (not output.is_dir() or any(output.iterdir())):
+            raise InputError(
+                "cannot write a folder there: something is there already", where=str(output),
+                fix="choose a new name, or empty the folder",
+            )  # fmt: skip
+    return out_format
+
+
+def check_files(*paths: Path | None) -> None:
+    """Raise where a file could not be written."""
+    for path in filter(None, paths):
+        _check_parent(path)
+        if path.is_dir():
+            raise InputError(
+                "cannot write a file there: it is a folder", where=str(path), fix="name a file"
+            )
+
+
+def check_distinct(*paths: Path | None) -> None:
+    """Raise where two outputs would be one file."""
+    seen: set[str] = set()
+    for path in paths:
+        if path is None or (path.exists() and not path.is_file() and not path.is_dir()):
+            continue  # devices may be written twice
+        if (real := os.path.realpath(path)) in seen:
+            raise ParameterError("two outputs have one name", got=str(path))
+        seen.add(real)
+
+
+def _check_parent(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise InputError(
+            "cannot write there: no such folder", where=str(path),
+            fix=f"make the folder {path.parent} first",
+        )  # fmt: skip
+
+
+def check_tagger(tagger: Path | None, method: Aggregator) -> None:
+    """Raise where a tagger is asked for and the method will train none."""
+    if tagger is not None and getattr(method, "predictor", None) is None:
+        raise ParameterError(
+            "--tagger: the method trains no tagger", got=method.name,
+            fix="choose one with a predictor, such as aggslc on a corpus with text",
+        )  # fmt: skip
+
+
+def write_outputs(
+    result: Result,
+    crowd: Crowd,
+    output: Path | None,
+    out_format: str | None,
+    report: Path | None,
+    save: Path | None,
+    tagger: Path | None,
+    scores: Any = None,
+) -> list[str]:
+    """Write what was asked for, each file whole or not at all."""
+    if output is not None:
+        result.write(output, out_format)
+    if report is not None:
+        result.report(report, crowd=crowd, scores=scores)
+    if save is not None:
+        result.save(save)
+    if tagger is not None and result.tagger is not None:
+        result.tagger.save(tagger)
+    return [str(path) for path in (output, report, save, tagger) if path is not None]
+
+
+def summary(result: Result, seconds: float, written: list[str]) -> dict[str, Any]:
+    return {
+        **result.provenance,
+        "sentences": result.corpus.n_sentences,
+        "unlabelled": int((~result.labelled).sum()),
+        "spans": len(result.spans()),
+        "rounds": len(result.trace),
+        "stop_reason": result.trace.stop_reason,
+        "seconds": round(seconds, 3),
+        "annotators": list(result.workers),
+        "written": written,
+    }
+
+
+def print_labels(crowd: Crowd) -> None:
+    from seqtruth.io.conll import conll_chunks
+
+    for chunk in conll_chunks(crowd):
+        sys.stdout.buffer.write(chunk)
+    sys.stdout.buffer.flush()
