@@ -25,9 +25,7 @@ def test_stretches_hold_what_was_said(crowd: st.Crowd) -> None:
         assert (np.delete(said, part.token) == -1).all()
 
 
-@pytest.mark.parametrize(
-    "method", [st.MajorityVote, st.DawidSkene, st.BSCSeq, st.HMMCrowd, st.AggSLC]
-)
+@pytest.mark.parametrize("method", [st.MajorityVote, st.BSCSeq, st.HMMCrowd, st.AggSLC])
 def test_rules_that_stay_silent(method) -> None:  # type: ignore[no-untyped-def]
     """Two rules, each with its own names: where one speaks alone, he is heard; elsewhere it is O."""
     tokens = [["Ann", "saw", "Oslo"], ["Bob", "saw", "Rome"], ["it", "rained", "."]] * 4
