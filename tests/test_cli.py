@@ -437,6 +437,7 @@ def test_out_format_is_honoured(files: Path, capsys: pytest.CaptureFixture[str])
         ("ds:tol=true", "must be a number"),
         ("ds:reliability=1", "Python"),
         ("mv:seed=-1", "negative"),
+        ("crf-ma:predictor=none", "predictor=crf only"),
     ],
 )
 def test_wrong_settings_are_named(

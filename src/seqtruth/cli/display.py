@@ -89,9 +89,10 @@ def console(**options: Any) -> Any:
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:
     """A table on stdout; numbers to the right and never cut, long words folded."""
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
-    grid = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(columns):
         if rows and all(isinstance(row[i], int | float) for row in rows):
             wide = max(len(name), *(len(cell(row[i])) for row in rows))
@@ -99,10 +100,12 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | No
         else:
             grid.add_column(name, overflow="fold")
     for row in rows:
-        grid.add_row(*(cell(value) for value in row))
+        grid.add_row(*(escape(cell(value)) for value in row))
     out = console()
     if not out.is_terminal:
         out = console(width=max(100, out.width))
+    if title is not None:
+        out.print(title, style="italic", markup=False, highlight=False)
     out.print(grid)
 
 

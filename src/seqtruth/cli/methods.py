@@ -57,12 +57,23 @@ def make_method(spec: str, seed: int, corpus_has_text: bool) -> Aggregator:
         if not equals or not value:
             raise ParameterError(f"{key} needs a value: {key}=…", got=repr(part))
         settings[key] = _value(key, value, str(known[key].type))
+    if "predictor" in settings:
+        _check_kind(name, settings["predictor"], str(known["predictor"].type))
     if "predictor" in settings or ("predictor" in known and known["predictor"].default is None):
         settings["predictor"] = _predictor(settings.get("predictor"), corpus_has_text)
     _check_extra(kind, settings.get("predictor"))
     if "seed" in known:
         settings.setdefault("seed", seed)
     return kind(**settings)
+
+
+def _check_kind(method: str, asked: str, wanted: str) -> None:
+    """Raise where a method is made for one kind of predictor and another is asked for."""
+    fixed = [name for name, kind in PREDICTORS.items() if getattr(kind, "__name__", "") == wanted]
+    if fixed and asked not in fixed:
+        raise ParameterError(
+            f"method {method} works with predictor={fixed[0]} only", got=repr(asked)
+        )
 
 
 def _predictor(asked: Any, corpus_has_text: bool) -> Any:
