@@ -141,6 +141,11 @@ class Corpus:
         return np.asarray(found.fill_null(-1)).astype(np.int64)
 
 
+def count(n: int, word: str) -> str:
+    """``1 sentence``, ``2 sentences``."""
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
 def concat_corpora(corpora: Sequence[Corpus]) -> Corpus:
     """Corpora one after the other; documents of one name are one document."""
 

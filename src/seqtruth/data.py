@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seqtruth import spans as spans_
-from seqtruth.corpus import Corpus, Selection, concat_corpora, gather, places
+from seqtruth.corpus import Corpus, Selection, concat_corpora, count, gather, places
 from seqtruth.errors import DataError
 from seqtruth.scheme import Scheme, detect
 
@@ -376,9 +376,6 @@ class Crowd:
         return h.hexdigest()
 
     def __str__(self) -> str:
-        def count(n: int, word: str) -> str:
-            return f"{n:,} {word}{'' if n == 1 else 's'}"
-
         parts = [
             count(self.n_sentences, "sentence"),
             count(self.n_workers, "annotator"),

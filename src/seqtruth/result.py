@@ -12,7 +12,7 @@ import numpy as np
 
 from seqtruth import archive, io, report
 from seqtruth.compiled import F32, F64, I64, Bool
-from seqtruth.corpus import Corpus
+from seqtruth.corpus import Corpus, count
 from seqtruth.data import Crowd, Labelling
 from seqtruth.errors import DataError, InputError
 from seqtruth.metrics import Evaluation
@@ -251,9 +251,9 @@ class Result(Labelling):
     def __str__(self) -> str:
         method = self.provenance.get("method", "labels")
         spans = len(extract(self.tags, self.corpus.token_offsets, self.scheme).start)
-        text = f"{method}: {self.corpus.n_sentences:,} sentences · {spans:,} spans"
-        text += f" · {len(self.workers)} annotators"
+        text = f"{method}: {count(self.corpus.n_sentences, 'sentence')} · {count(spans, 'span')}"
+        text += f" · {count(len(self.workers), 'annotator')}"
         if self.trace.steps:
-            text += f" · {len(self.trace)} rounds ({self.trace.stop_reason})"
+            text += f" · {count(len(self.trace), 'round')} ({self.trace.stop_reason})"
         unlabelled = int((~self.labelled).sum())
-        return text + (f" · {unlabelled:,} sentences unlabelled" if unlabelled else "")
+        return text + (f" · {count(unlabelled, 'sentence')} unlabelled" if unlabelled else "")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from tests.strategies import crowds
 
 import seqtruth as st
 from seqtruth.aggregators.silence import spoken_and_seen, stretches
-from tests.strategies import crowds
 
 
 @given(crowd=crowds(kinds=("iob2", "bioes")))

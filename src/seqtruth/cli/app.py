@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from seqtruth._version import __version__
-from seqtruth.cli.display import note, one, print_json, progress, table
+from seqtruth.cli.display import note, print_json, progress, table
 from seqtruth.cli.outputs import (
     check_distinct,
     check_files,
@@ -117,7 +117,7 @@ def aggregate(
     elif output is None:
         print_labels(result.as_crowd())
     if not quiet and not as_json:
-        note(f"{one(str(result))} · {seconds:.1f} s")
+        note(f"{result!s} · {seconds:.1f} s")
         for path in written:
             note(f"wrote {path}")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqtruth._version import __version__
-from seqtruth.cli.display import cell, one
+from seqtruth.cli.display import cell
 
 if TYPE_CHECKING:
     from seqtruth.data import Crowd
@@ -55,7 +55,7 @@ def saved(path: Path) -> dict[str, Any]:
     if _kind(path) != "seqtruth-tagger":
         result = Result.load(path)
         tagger = None if result.tagger is None else getattr(result.tagger.predictor, "name", "own")
-        return {"result": one(str(result)), **result.provenance, "tagger": tagger or "none"}
+        return {"result": str(result), **result.provenance, "tagger": tagger or "none"}
     meta, arrays = archive.load(path, "tagger")
     return {
         "tagger": meta["predictor"],

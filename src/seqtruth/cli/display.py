@@ -6,7 +6,6 @@ import json
 import logging
 import math
 import os
-import re
 import sys
 import threading
 import time
@@ -114,16 +113,6 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         return "–" if value != value else f"{value:,.2f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def count(n: int, word: str) -> str:
-    """``1 sentence``, ``2 sentences``."""
-    return f"{n:,} {word}{'' if n == 1 else 's'}"
-
-
-def one(text: str) -> str:
-    """A summary line with its ``1 sentences`` put right."""
-    return re.sub(r"(?<![\d.,])1 (sentence|span|annotator|round)s\b", r"1 \1", text)
 
 
 def print_json(value: Any, indent: int | None = 1) -> None:

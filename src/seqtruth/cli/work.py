@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seqtruth.cli.display import Memory, count, note, progress, table
+from seqtruth.cli.display import Memory, note, progress, table
 from seqtruth.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def show_scores(rows: list[dict[str, Any]], data: Dataset) -> None:
             title.append(f"{name} {rows[0][key]}")
     for name, key in (("precision", "precision"), ("recall", "recall"), ("F1", "f1")):
         columns[name] = [100 * row[key] for row in rows]
-    title.append(count(rows[0]["seeds"], "seed"))
+    seeds = rows[0]["seeds"]
+    title.append(f"{seeds} seed{'' if seeds == 1 else 's'}")
     if rows[0]["f1_spread"] is not None:
         columns["±"] = [100 * row["f1_spread"] for row in rows]
     columns["seconds"] = [row["seconds"] for row in rows]
