@@ -106,7 +106,7 @@ def test_agreement_is_the_expected_confusion():
         [(0.5 + third) / 1.5, third / 1.5, third / 1.5], abs=1e-6
     )
     assert confusion[0, 2] == pytest.approx([(0.5 + third) / 2.5, third / 2.5, (1 + third) / 2.5])
-    assert prior == pytest.approx([1.5, 0.0, 1.5], abs=1e-6)
+    assert prior == pytest.approx([0.5, 0.0, 1.5], abs=1e-6)  # of the tokens he labelled
 
 
 def test_settings_out_of_range_are_refused():
