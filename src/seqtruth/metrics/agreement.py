@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.compiled import kernel
+from seqtruth.compiled import I8, I16, I32, I64, kernel
 from seqtruth.data import Crowd
 from seqtruth.metrics.score import ratio
 from seqtruth.spans import extract
@@ -193,7 +193,9 @@ def _row_pairs(
 
 
 @kernel
-def _compare_rows(tags, row_offsets, left, right, pair, agree, margins):  # type: ignore[no-untyped-def]
+def _compare_rows(
+    tags: I8, row_offsets: I64, left: I64, right: I64, pair: I64, agree: I64, margins: I64
+) -> None:
     for k in range(len(left)):
         p = pair[k]
         a, b = row_offsets[left[k]], row_offsets[right[k]]
@@ -207,7 +209,17 @@ def _compare_rows(tags, row_offsets, left, right, pair, agree, margins):  # type
 
 
 @kernel
-def _compare_spans(row_spans, start, end, kind, left, right, pair, common, total):  # type: ignore[no-untyped-def]
+def _compare_spans(
+    row_spans: I64,
+    start: I32,
+    end: I32,
+    kind: I16,
+    left: I64,
+    right: I64,
+    pair: I64,
+    common: I64,
+    total: I64,
+) -> None:
     for k in range(len(left)):
         p = pair[k]
         i, i_end = row_spans[left[k]], row_spans[left[k] + 1]
@@ -226,7 +238,9 @@ def _compare_spans(row_spans, start, end, kind, left, right, pair, common, total
 
 
 @kernel
-def _alpha_sums(tags, row_offsets, sentence_rows, token_offsets, totals):  # type: ignore[no-untyped-def]
+def _alpha_sums(
+    tags: I8, row_offsets: I64, sentence_rows: I64, token_offsets: I64, totals: I64
+) -> float:
     counts = np.zeros(len(totals), np.int64)
     disagreement = 0.0
     for s in range(len(sentence_rows) - 1):
