@@ -46,7 +46,7 @@ def work(y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.empty_like(y), np.empty((2, y.shape[1])), np.empty(y.shape, np.int8)
 
 
-def log_of(path, y) -> float:  # type: ignore[no-untyped-def]
+def log_of(path, y) -> float:
     return sum(float(np.log(max(y[i, k], FLOOR))) for i, k in enumerate(path))
 
 
@@ -60,7 +60,7 @@ def test_exact_decoding_is_the_best_of_all_legal_paths(scheme: Scheme, seed: int
     assert log_of(path, y) == pytest.approx(best, abs=1e-6)
 
 
-def plain_bidirectional(y: np.ndarray, path: list[int], scheme: Scheme, key: np.uint64):  # type: ignore[no-untyped-def]
+def plain_bidirectional(y: np.ndarray, path: list[int], scheme: Scheme, key: np.uint64):
     """Eq Y-2 and Y-3 in words: emissions, best legal path each way, more entity labels win."""
     n, found = len(path), []
     for forward in (True, False):

@@ -90,7 +90,7 @@ def test_forward_backward_stays_a_distribution_without_any_path() -> None:
     np.testing.assert_allclose(found.marginals.sum(axis=1), 1.0)
 
 
-def brute_expectations(crowd, table, start, transition, evidence, known):  # type: ignore[no-untyped-def]
+def brute_expectations(crowd, table, start, transition, evidence, known):
     """The E-step by enumeration, as :func:`crowd_expectations` documents it."""
     n_labels, offsets = len(start), crowd.corpus.token_offsets
     by_previous, outside = table.shape[1] > 1, max(crowd.scheme.outside, 0)
@@ -106,7 +106,7 @@ def brute_expectations(crowd, table, start, transition, evidence, known):  # typ
                 if row[i] >= 0:
                     said.append((w, int(previous) if by_previous else 0, int(row[i]), i))
 
-        def weight(path, a=a, said=said):  # type: ignore[no-untyped-def]
+        def weight(path, a=a, said=said):
             value = sum(table[w, p, c, path[i]] for w, p, c, i in said)
             for i, label in enumerate(path):
                 value += 0.0 if evidence is None else float(evidence[a + i, label])
@@ -138,7 +138,7 @@ def brute_expectations(crowd, table, start, transition, evidence, known):  # typ
     with_evidence=st.booleans(),
     with_known=st.booleans(),
 )
-def test_crowd_expectations_sum_over_all_paths(  # type: ignore[no-untyped-def]
+def test_crowd_expectations_sum_over_all_paths(
     crowd, seed, chained, by_previous, with_evidence, with_known
 ) -> None:
     rng = np.random.default_rng(seed)

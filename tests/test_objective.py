@@ -277,7 +277,7 @@ def test_class_weights_by_rule() -> None:
 
 def test_results_do_not_hinge_on_the_clip(monkeypatch: pytest.MonkeyPatch) -> None:
     # compiled code has the constant inside; the same function as plain Python reads it anew
-    monkeypatch.setattr(vote, "_vote_chunk", vote._vote_chunk.py_func)  # type: ignore[attr-defined]
+    monkeypatch.setattr(vote, "_vote_chunk", vote._vote_chunk.py_func)
     crowd, outcomes = small_crowd(n_sentences=80), []
     for clip in (1e-2, 1e-3, CLIP, 1e-6, 1e-9):
         monkeypatch.setattr(vote, "CLIP", clip)

@@ -105,7 +105,7 @@ def test_resumed_run_with_a_predictor_gives_the_same_bytes(tmp_path: Path) -> No
     _interrupt_and_compare(method, small_crowd(), stop, tmp_path)
 
 
-def _interrupt_and_compare(method, crowd, stop, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def _interrupt_and_compare(method, crowd, stop, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         method.fit(crowd).save(tmp_path / "whole")
@@ -127,7 +127,7 @@ def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_loop_stops_when_no_label_changes() -> None:
-    def advance(state):  # type: ignore[no-untyped-def]
+    def advance(state):
         return Round({"n": state["n"] + 1}, float(state["n"][0]), {}, change=0.0)
 
     _, trace = iterate(lambda: {"n": scalar(0)}, advance, Rules(max_iter=9, tol=0.0))
@@ -140,7 +140,7 @@ def test_loop_stops_when_no_label_changes() -> None:
      {"threshold": 1.5}, {"tol": -1.0}, {"max_iter": 2.5}, {"seed": -1},
      {"class_weights": -1.0}, {"class_weights": "x"}],
 )  # fmt: skip
-def test_bad_settings_are_named(settings) -> None:  # type: ignore[no-untyped-def]
+def test_bad_settings_are_named(settings) -> None:
     with pytest.raises(
         ParameterError, match=next(iter(settings)).replace("class_weights", "class")
     ):
@@ -148,7 +148,7 @@ def test_bad_settings_are_named(settings) -> None:  # type: ignore[no-untyped-de
 
 
 @pytest.mark.parametrize("split", ["inverse", "contested", "none", 3.0])
-def test_class_weights_by_name(split) -> None:  # type: ignore[no-untyped-def]
+def test_class_weights_by_name(split) -> None:
     result = st.AggSLC(class_weights=split).fit(small_crowd())
     assert result.trace.converged
 

@@ -23,7 +23,7 @@ from seqtruth.predictors import CRF
 QUICK = CRF(max_iter=12, further_iter=6)
 
 
-def fit_of(crowd: Crowd, known: np.ndarray | None = None, **settings) -> _Fit:  # type: ignore[no-untyped-def]
+def fit_of(crowd: Crowd, known: np.ndarray | None = None, **settings) -> _Fit:
     task = Task(crowd, known, None, None)
     return _Fit(CRFMA(predictor=QUICK, **settings), task, Rows.of(task))
 
@@ -217,7 +217,7 @@ def test_resumed_run_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_bad_settings_and_missing_words_are_named() -> None:
     for settings in ({"labels": "x"}, {"prior": 0.0}, {"max_iter": 0}):
         with pytest.raises(ParameterError, match=next(iter(settings))):
-            CRFMA(**settings)  # type: ignore[arg-type]
+            CRFMA(**settings)
     crowd = small_crowd()
     corpus = Corpus(crowd.corpus.token_offsets, crowd.corpus.sentence_ids, None)
     silent = Crowd(

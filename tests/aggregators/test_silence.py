@@ -26,7 +26,7 @@ def test_stretches_hold_what_was_said(crowd: st.Crowd) -> None:
 
 
 @pytest.mark.parametrize("method", [st.MajorityVote, st.BSCSeq, st.HMMCrowd, st.AggSLC])
-def test_rules_that_stay_silent(method) -> None:  # type: ignore[no-untyped-def]
+def test_rules_that_stay_silent(method) -> None:
     """Two rules, each with its own names: where one speaks alone, he is heard; elsewhere it is O."""
     tokens = [["Ann", "saw", "Oslo"], ["Bob", "saw", "Rome"], ["it", "rained", "."]] * 4
     people = [["B-PER", "O", "O"], ["B-PER", "O", "O"], ["O", "O", "O"]] * 4

@@ -122,7 +122,7 @@ def careful_and_random(n_sentences: int = 60) -> tuple[Crowd, np.ndarray]:
      CRFMA(predictor=CRF(max_iter=20, further_iter=8))],
     ids=["crh", "catd", "crh, the paper's", "optsla", "optsla with a tagger", "crf-ma"],
 )  # fmt: skip
-def test_all_careful_annotators_come_before_all_random_ones(method) -> None:  # type: ignore[no-untyped-def]
+def test_all_careful_annotators_come_before_all_random_ones(method) -> None:
     crowd, truth = careful_and_random()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -132,7 +132,7 @@ def test_all_careful_annotators_come_before_all_random_ones(method) -> None:  # 
 
 
 @pytest.mark.parametrize("method", [CRH(), CATD(), OptSLA()], ids=lambda method: method.name)
-def test_simulated_spammers_come_last(method) -> None:  # type: ignore[no-untyped-def]
+def test_simulated_spammers_come_last(method) -> None:
     gold = small_crowd(n_sentences=150).select_workers(["w0"])
     workers = method.fit(simulate(gold, "careful:10,spammer:10", seed=2)).workers
     assert all("spammer" in row["annotator"] for row in list(workers)[:10])
@@ -156,7 +156,7 @@ def test_known_gold_teaches_who_is_right(kind: type[TruthDiscovery]) -> None:
 
 
 @pytest.mark.parametrize("kind", [*BOTH, OptSLA])
-def test_known_reliabilities_are_priors(kind) -> None:  # type: ignore[no-untyped-def]
+def test_known_reliabilities_are_priors(kind) -> None:
     votes = {"a": [["X"]] * 20, "b": [["Y"]] * 20, "c": [["Y"]] * 20}
     crowd = Crowd.of(votes, [["t"]] * 20, "plain")
     told = {"a": 0.99, "b": 0.3, "c": 0.3}
@@ -194,7 +194,7 @@ def test_resumed_run_gives_the_same_bytes(kind: type[TruthDiscovery], tmp_path: 
 def test_bad_settings_are_named(kind: type[TruthDiscovery]) -> None:
     for settings in ({"average": "x"}, {"smoothing": 0.0}, {"max_iter": 0}):
         with pytest.raises(ParameterError, match=next(iter(settings))):
-            kind(**settings)  # type: ignore[arg-type]
+            kind(**settings)
     with pytest.raises(ParameterError, match="alpha"):
         CATD(alpha=1.0)
     with pytest.raises(ParameterError, match="weight_norm"):
@@ -202,6 +202,6 @@ def test_bad_settings_are_named(kind: type[TruthDiscovery]) -> None:
 
 
 @pytest.mark.parametrize(("method", "floor"), [(CRH(), 0.72), (CATD(), 0.70), (OptSLA(), 0.715)])
-def test_ner(method, floor: float, ner: datasets.Dataset) -> None:  # type: ignore[no-untyped-def]
+def test_ner(method, floor: float, ner: datasets.Dataset) -> None:
     score = evaluate(method.fit(ner.crowd), ner.gold, sentences=ner.splits["nguyen_test"])
     assert score.f1 >= floor

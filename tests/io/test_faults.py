@@ -226,7 +226,7 @@ def test_a_file_that_is_not_there() -> None:
 def test_wrong_arguments(options: dict[str, object], message: str, tmp_path: Path) -> None:
     (tmp_path / "a.conll").write_text("a O\n")
     with pytest.raises(ParameterError, match=message):
-        io.read(tmp_path / "a.conll", **options)  # type: ignore[arg-type]
+        io.read(tmp_path / "a.conll", **options)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.strategies import document_names, spelled
 def read(tmp_path: Path, name: str, content: str | bytes, **options: object) -> Crowd:
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return io.read(path, **options)  # type: ignore[arg-type]
+    return io.read(path, **options)
 
 
 def test_conll_2003_with_four_columns(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def one(
 
 
 def text(labelling: object) -> list[str | None]:
-    return [labelling.scheme.labels[t] if t >= 0 else None for t in labelling.tags]  # type: ignore[attr-defined]
+    return [labelling.scheme.labels[t] if t >= 0 else None for t in labelling.tags]
 
 
 def test_by_id_whatever_the_order() -> None:
@@ -151,7 +151,7 @@ def test_sentences_can_be_named_in_many_ways(name: str) -> None:
 )
 def test_wrong_selections(wrong: object, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        choose(Corpus.of(TOKENS, ids=["a", "b", "c"]), wrong)  # type: ignore[arg-type]
+        choose(Corpus.of(TOKENS, ids=["a", "b", "c"]), wrong)
 
 
 def test_empty_selection_chooses_nothing() -> None:
