@@ -47,6 +47,10 @@ class MissingExtraError(SeqTruthError, ImportError):
         )
 
 
+class MissingToolError(SeqTruthError):
+    """A program, model or server outside Python is not there or does not work."""
+
+
 class SeqTruthWarning(UserWarning):
     """Base of every warning SeqTruth gives."""
 
