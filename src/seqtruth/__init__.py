@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from seqtruth.errors import SeqTruthError
     from seqtruth.io import read, write
     from seqtruth.metrics import evaluate
-    from seqtruth.predictors import Tagger
+    from seqtruth.predictors import Tagger, Transformer
     from seqtruth.result import Result
     from seqtruth.scheme import Scheme
     from seqtruth.simulation import simulate
@@ -60,6 +60,7 @@ _HOMES = {
     "Scheme": "scheme",
     "SeqTruthError": "errors",
     "Tagger": "predictors",
+    "Transformer": "predictors",
     "evaluate": "metrics",
     "read": "io",
     "simulate": "simulation",
@@ -89,6 +90,7 @@ __all__ = [
     "Scheme",
     "SeqTruthError",
     "Tagger",
+    "Transformer",
     "__version__",
     "datasets",
     "evaluate",

@@ -10,7 +10,7 @@ from typing import Any
 
 from seqtruth.aggregators import METHODS, Aggregator
 from seqtruth.errors import MissingExtraError, ParameterError
-from seqtruth.predictors import PREDICTORS, BiLSTM
+from seqtruth.predictors import PREDICTORS, BiLSTM, Transformer
 
 
 def parse_methods(text: str, seed: int, corpus_has_text: bool) -> dict[str, Aggregator]:
@@ -81,18 +81,28 @@ def _predictor(asked: Any, corpus_has_text: bool) -> Any:
         asked = "crf" if corpus_has_text else "none"
     if asked == "none":
         return None
-    if asked not in PREDICTORS:
+    name, checkpoint = _with_checkpoint(asked)
+    if name not in PREDICTORS:
         raise ParameterError(
             "unknown predictor", got=repr(asked), fix=f"known are none, {', '.join(PREDICTORS)}"
         )
-    return PREDICTORS[asked]()
+    return PREDICTORS[name](*checkpoint)
+
+
+def _with_checkpoint(asked: str) -> tuple[str, list[str]]:
+    """``transformer(FOLDER)`` as its name and what stands in brackets; of others, the name alone."""
+    found = re.fullmatch(rf"{Transformer.name}\((.+)\)", asked)
+    return (Transformer.name, [found[1]]) if found else (asked, [])
 
 
 def _check_extra(kind: type[Aggregator], predictor: Any) -> None:
     """Raise before anything runs where the method needs a package that is not there."""
     extra = getattr(kind, "extra", None) or ("torch" if isinstance(predictor, BiLSTM) else None)
+    if isinstance(predictor, Transformer):
+        extra = predictor.extra
     if extra is not None and importlib.util.find_spec(extra) is None:
-        purpose = f"method {kind.name}" + ("" if hasattr(kind, "extra") else " with a BiLSTM")
+        purpose = f"method {kind.name}"
+        purpose += "" if hasattr(kind, "extra") else f" with predictor={predictor.name}"
         raise MissingExtraError(extra, extra, purpose)
 
 
