@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from seqtruth._version import __version__
+from seqtruth.cli.datasets import datasets
 from seqtruth.cli.display import note, print_json, progress, table
 from seqtruth.cli.outputs import (
     check_distinct,
@@ -38,6 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(datasets)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
-from seqtruth.datasets import demo, ner, pico
+from seqtruth.datasets import demo, ner, pico, places
 from seqtruth.datasets.tables import Dataset
 from seqtruth.errors import ParameterError
 
@@ -19,21 +18,21 @@ def load(name: str, data_dir: str | Path | None = None, **options: Any) -> Datas
     Parameters
     ----------
     name : ``"demo"`` (built in), ``"ner"`` or ``"pico"``.
-    data_dir : folder with the tables of ``ner`` and ``pico`` (default: ``SEQTRUTH_DATA``).
+    data_dir : folder with the tables of ``ner`` and ``pico`` (default: ``SEQTRUTH_DATA``, then the
+        user's cache, where ``seqtruth datasets get`` puts them).
     options : see the data set's own ``load``.
     """
-    if name not in NAMES:
-        raise ParameterError(f"data set must be one of {', '.join(NAMES)}", got=repr(name))
+    check_name(name)
     if name == "demo":
         return demo.load(**options)
-    folder = data_dir or os.environ.get("SEQTRUTH_DATA")
-    if folder is None:
-        raise ParameterError(
-            f"the data set {name!r} is not built in",
-            fix="give data_dir (--data-dir), or set SEQTRUTH_DATA",
-        )
     reader = ner.load if name == "ner" else pico.load
-    return reader(Path(folder), **options)
+    return reader(places.need(name, data_dir), **options)
 
 
-__all__ = ["NAMES", "Dataset", "load"]
+def check_name(name: str) -> None:
+    """Raise where there is no such data set."""
+    if name not in NAMES:
+        raise ParameterError(f"data set must be one of {', '.join(NAMES)}", got=repr(name))
+
+
+__all__ = ["NAMES", "Dataset", "check_name", "load"]

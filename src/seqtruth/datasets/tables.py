@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,7 @@ import numpy.typing as npt
 from seqtruth.corpus import Corpus
 from seqtruth.data import Crowd
 from seqtruth.errors import InputError
+from seqtruth.io.files import read_bytes, write_chunks
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,34 @@ class Dataset:
     crowd: Crowd
     gold: Crowd
     splits: Mapping[str, npt.NDArray[np.bool_]]
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """Figures, splits, licence, source and citation."""
+        from seqtruth.datasets.summary import describe
+
+        return describe(self)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table to be written: names of its columns, and its rows."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def write_table(path: Path, table: Table) -> str:
+    """Write a table, same rows, same bytes; returns its :func:`content_digest`."""
+    lines = ["\t".join(row) + "\n" for row in (table.columns, *table.rows)]
+    content = "".join(lines).encode()
+    write_chunks(path, [content])
+    return hashlib.sha256(content).hexdigest()
+
+
+def content_digest(path: Path) -> str:
+    """SHA-256 of a table's unpacked content, which does not depend on how it was packed."""
+    return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def read_table(path: Path, *columns: str) -> Iterator[list[str]]:
