@@ -116,6 +116,8 @@ def test_the_papers_own_archive_has_no_halves(tmp_path: Path) -> None:
         ("crowd.archive", b"<html>not found</html>", "the archive cannot be read"),
         ("conll2003.zip", zipped({"valid.txt": conll2003_files()["valid.txt"]}), "eng.testb"),
         ("aggslc-mv.txt", b"a O\n\n", "not of the same sentences"),
+        ("optsla-gold.txt", b"<html>\n\nmoved O\n", "0 of 2 found"),
+        ("aggslc-gold.txt", b"", "0 of 0 found"),
     ],
 )
 def test_another_file_is_told_apart(

@@ -101,6 +101,35 @@ def test_what_cannot_be_had_is_said_and_left_out(
     assert "optsla_4515" not in st.datasets.load("ner").splits
 
 
+@pytest.mark.parametrize("file", ["aggslc-mv.txt", "optsla-gold.txt", "conll2003.zip"])
+def test_what_is_something_else_is_left_out_too(server: Server, home: Path, file: str) -> None:
+    server.files[f"/ner/{file}"] = b"<html>moved</html>"
+    with pytest.warns(DataWarning, match="without"):
+        found = prepare.get("ner", mirror=server.url, patience=QUICK)
+    assert len(found["notes"]) == 1 and file not in found["sources"]
+    kept = sorted(path.name for path in (home / "raw" / "ner").iterdir())
+    assert file not in kept and "crowd.archive" in kept
+
+
+def test_files_that_are_not_ours_are_not_replaced(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "ner").mkdir()
+    (tmp_path / "ner" / "thesis.txt").write_text("years of work")
+    for force in (False, True):
+        with pytest.raises(InputError, match="not made by this command"):
+            prepare.get("ner", tmp_path, mirror=server.url, force=force, patience=QUICK)
+    assert (tmp_path / "ner" / "thesis.txt").exists() and not server.asked
+
+
+def test_another_converter_converts_again(
+    server: Server, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare.get("ner", mirror=server.url, patience=QUICK)
+    asked = len(server.asked)
+    monkeypatch.setattr(prepare, "CONVERTER", prepare.CONVERTER + 1)
+    assert prepare.get("ner", patience=QUICK)["converter"] == prepare.CONVERTER
+    assert len(server.asked) == asked
+
+
 def test_no_source_at_all_is_exit_code_2(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("datasets", "get", "ner", "-q") == 2
     said = capsys.readouterr().err

@@ -9,19 +9,19 @@ import logging
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from seqtruth.datasets.alignment import HOW, Line, align
-from seqtruth.datasets.members import decoded, read_members
+from seqtruth.datasets.conll2003 import held_out, originals, read_conll2003, repair
+from seqtruth.datasets.members import read_members
 from seqtruth.datasets.releases import match_sentences
 from seqtruth.datasets.tables import Table
+from seqtruth.datasets.token_lines import Labelled, read_lines, read_sentences, sentences_of
 from seqtruth.errors import DataWarning, InputError
 
 _log = logging.getLogger(__name__)
-LABELS = frozenset(
-    ["O", *(f"{edge}-{kind}" for edge in "BI" for kind in ("LOC", "MISC", "ORG", "PER"))]
-)
 #: Folders of the repository's archive and the splits they make; the original archive has neither.
 PARTS = {"val": "nguyen_val", "test": "nguyen_test", "": ""}
 #: Splits that are what somebody released, and the files they come from.
@@ -37,7 +37,7 @@ def convert(files: Mapping[str, Path]) -> dict[str, Table]:
     """Tables from the sources that could be had, by file name."""
     gold, crowd = _read_archive(files["crowd.archive"])
     documents = {
-        (part, doc): [[token for token, _ in sentence] for sentence in _sentences(lines)]
+        (part, doc): [[token for token, _ in sentence] for sentence in sentences_of(lines)]
         for (part, doc), lines in gold.items()
     }
     order = sorted(documents, key=lambda key: (list(PARTS).index(key[0]), key[1]))
@@ -46,8 +46,8 @@ def convert(files: Mapping[str, Path]) -> dict[str, Table]:
         for part, doc in order
         for i, tokens in enumerate(documents[part, doc])
     ]
-    conll = _read_conll2003(files["conll2003.zip"]) if "conll2003.zip" in files else {}
-    original = _originals(conll.get("train", []))
+    conll = read_conll2003(files["conll2003.zip"]) if "conll2003.zip" in files else {}
+    original = originals(conll.get("train", []))
     rows = list(_crowd_rows(documents, crowd))
     covered = {row[0] for row in rows}
     splits = _own_splits(order, documents, covered)
@@ -63,15 +63,17 @@ def convert(files: Mapping[str, Path]) -> dict[str, Table]:
     }
     for split, file in RELEASES.items():
         if file in files:
-            released = _read_conll(files[file])
+            released = read_sentences(files[file].read_bytes())
             names = match_sentences([[token for token, _ in one] for one in released], sentences)
+            _check_release(names, files[file])
             splits += [(name, split) for name in names if name is not None]
             if split == "aggslc_3466" and "aggslc-mv.txt" in files:
-                votes = _read_conll(files["aggslc-mv.txt"])
+                votes = read_sentences(files["aggslc-mv.txt"].read_bytes())
+                _check_votes(votes, released, files["aggslc-mv.txt"])
                 tables["aggslc_mv.tsv.gz"] = _released_votes(names, votes, released)
     tables["splits.tsv.gz"] = Table(("sentence_id", "split"), splits)
     if conll:
-        tables["conll2003_task2_eval.tsv.gz"] = _held_out(conll)
+        tables["conll2003_task2_eval.tsv.gz"] = held_out(conll)
     return tables
 
 
@@ -87,9 +89,7 @@ def _read_archive(path: Path) -> tuple[Lines, dict[str, Lines]]:
         if match is None or "__MACOSX" in name:
             continue
         home = gold if match["worker"] is None else crowd.setdefault(match["worker"], {})
-        home[match["part"] or "", match["doc"]] = [
-            _line(line) for line in decoded(content).splitlines()
-        ]
+        home[match["part"] or "", match["doc"]] = read_lines(content)
     if not gold or not crowd:
         raise InputError(
             "not the archive of crowd labels", where=str(path),
@@ -105,31 +105,6 @@ def _read_archive(path: Path) -> tuple[Lines, dict[str, Lines]]:
             stacklevel=3,
         )
     return gold, crowd
-
-
-def _line(line: str) -> Line:
-    """Token and label of a line; a label alone has an empty token, a strange label is O.
-
-    >>> _line("Oslo B-LOC"), _line(" O"), _line("Oslo ?"), _line("")
-    (('Oslo', 'B-LOC'), ('', 'O'), ('Oslo', 'O'), None)
-    """
-    fields = line.split()
-    if not fields:
-        return None
-    if len(fields) == 1:
-        return ("", fields[0]) if fields[0] in LABELS else (fields[0], "O")
-    return fields[0], fields[-1] if fields[-1] in LABELS else "O"
-
-
-def _sentences(lines: Iterable[Line]) -> Iterator[list[tuple[str, str]]]:
-    """Runs of lines between blank ones, without the lines that have no token."""
-    run: list[tuple[str, str]] = []
-    for line in [*lines, None]:
-        if line is None and run:
-            yield run
-            run = []
-        elif line is not None and line[0]:
-            run.append(line)
 
 
 def _crowd_rows(
@@ -152,25 +127,11 @@ def _gold_rows(
     """Gold as published, and repaired after CoNLL's own file where there is one."""
     rows = []
     for key in order:
-        for i, sentence in enumerate(_sentences(gold[key])):
+        for i, sentence in enumerate(sentences_of(gold[key])):
             raw = [label for _, label in sentence]
             repaired = repair(raw, original.get(tuple(token for token, _ in sentence)))
             rows.append((f"{key[1]}#{i}", " ".join(repaired), " ".join(raw)))
     return rows
-
-
-def repair(published: Sequence[str], original: Sequence[str] | None) -> list[str]:
-    """Give back the entities that begin right behind another of their type, published as O.
-
-    >>> repair(["B-MISC", "O", "O"], ["B-MISC", "B-MISC", "O"])
-    ['B-MISC', 'B-MISC', 'O']
-    """
-    labels = list(published)
-    for place, label in enumerate(original or ()):
-        if place and label.startswith("B-") and published[place] == "O":
-            if labels[place - 1][1:] == label[1:]:
-                labels[place] = label
-    return labels
 
 
 def _own_splits(
@@ -188,83 +149,28 @@ def _own_splits(
     return splits
 
 
-def _read_conll(path: Path) -> list[list[tuple[str, str]]]:
-    """Sentences of a file of lines ``token … label``."""
-    return list(_sentences(map(_line, decoded(path.read_bytes()).splitlines())))
+def _check_release(names: Sequence[str | None], path: Path) -> None:
+    found = sum(name is not None for name in names)
+    if found < 0.9 * len(names) or not names:
+        raise InputError(
+            "not sentences of this data set", where=str(path), got=f"{found} of {len(names)} found"
+        )
+
+
+def _check_votes(votes: Sequence[Sequence[Any]], gold: Sequence[Sequence[Any]], path: Path) -> None:
+    if [len(one) for one in votes] != [len(one) for one in gold]:
+        raise InputError("not of the same sentences as the gold beside it", where=str(path))
 
 
 def _released_votes(
     names: Sequence[str | None],
-    votes: Sequence[Sequence[tuple[str, str]]],
-    gold: Sequence[Sequence[tuple[str, str]]],
+    votes: Sequence[Labelled],
+    gold: Sequence[Labelled],
 ) -> Table:
     """The majority vote of AggSLC's authors, and the gold they distribute with it."""
-    if [len(one) for one in votes] != [len(one) for one in gold]:
-        raise InputError("aggslc-mv.txt and aggslc-gold.txt are not of the same sentences")
     rows = [
         (name, " ".join(label for _, label in vote), " ".join(label for _, label in truth))
         for name, vote, truth in zip(names, votes, gold, strict=True)
         if name is not None
     ]
     return Table(("sentence_id", "labels", "gold_as_distributed"), rows)
-
-
-def _read_conll2003(path: Path) -> dict[str, list[list[tuple[str, str]]]]:
-    """CoNLL-2003's files, by their own names or those of the common copies, in IOB2."""
-    known = {
-        "eng.train": "train", "eng.testa": "testa", "eng.testb": "testb",
-        "train.txt": "train", "valid.txt": "testa", "test.txt": "testb",
-    }  # fmt: skip
-    files = {}
-    for name, content in read_members(path, lambda name: name.rpartition("/")[2] in known):
-        sentences = _sentences(map(_line, decoded(content).splitlines()))
-        files[known[name.rpartition("/")[2]]] = [
-            list(
-                zip([token for token, _ in one], to_iob2([label for _, label in one]), strict=True)
-            )
-            for one in sentences
-        ]
-    if not files.keys() >= {"testa", "testb"}:
-        raise InputError(
-            "not an archive of CoNLL-2003", where=str(path), got=f"only {sorted(files)}",
-            fix="it should hold eng.testa and eng.testb, or valid.txt and test.txt",
-        )  # fmt: skip
-    return files
-
-
-def _originals(
-    sentences: Iterable[Sequence[tuple[str, str]]],
-) -> dict[tuple[str, ...], list[str]]:
-    """CoNLL's labels by the tokens; without quotation marks, which the crowd's text does not have."""
-    found: dict[tuple[str, ...], list[str]] = {}
-    for sentence in sentences:
-        kept = [(token, label) for token, label in sentence if token != '"']
-        found.setdefault(tuple(token for token, _ in kept), [label for _, label in kept])
-    return found
-
-
-def _held_out(files: Mapping[str, Sequence[Sequence[tuple[str, str]]]]) -> Table:
-    """CoNLL-2003's two test sets."""
-    rows = []
-    for split in ("testa", "testb"):
-        number, doc = 0, 0
-        for sentence in files[split]:
-            if sentence[0][0] == "-DOCSTART-":
-                doc += 1
-                continue
-            words, labels = (" ".join(column) for column in zip(*sentence, strict=True))
-            rows.append((f"{split}-{number}", f"{split}-{doc}", words, labels, split))
-            number += 1
-    return Table(("sentence_id", "doc_id", "tokens", "labels", "split"), rows)
-
-
-def to_iob2(labels: Sequence[str]) -> list[str]:
-    """IOB1 as IOB2; IOB2 stays as it is.
-
-    >>> to_iob2(["I-LOC", "I-LOC", "B-LOC", "O", "I-PER"])
-    ['B-LOC', 'I-LOC', 'B-LOC', 'O', 'B-PER']
-    """
-    return [
-        f"B{label[1:]}" if label.startswith("I-") and before[1:] != label[1:] else label
-        for before, label in zip(["O", *labels], labels, strict=False)
-    ]

@@ -72,26 +72,33 @@ def get(
     """
     plan = recipe(name)
     root = places.own_root() if data_dir is None else Path(data_dir).expanduser()
-    if not force and (known := manifest(root / name)) is not None:
+    if not force and (known := manifest(root / name)) and known.get("converter") == CONVERTER:
         return known
+    _check_ours(root / name)
     raw = root / "raw" / name
-    known_before = receipts(raw)
+    trusted = set(receipts(raw))
     files: dict[str, Path] = {}
-    notes = []
+    notes: list[str] = []
     for source in plan.sources:
         try:
             files[source.file] = _obtain(source, raw, name, mirror, given, patience)
         except InputError as error:
             if not source.without or isinstance(error, ChangedSourceError):
                 raise
-            notes.append(f"without {source.without}: {error}")
-            warnings.warn(f"{name}: {notes[-1]}", DataWarning, stacklevel=2)
+            _go_without(source, error, name, notes)
     _log.info("converting")
-    try:
-        tables = _CONVERTERS[name](files)
-    except InputError:
-        forget(raw, set(files) - set(known_before))  # a page that says sorry is no first use
-        raise
+    tables = None
+    while tables is None:
+        try:
+            tables = _CONVERTERS[name](files)
+        except InputError as error:
+            bad = [one for one in plan.sources if error.where == str(files.get(one.file))]
+            # A page that says sorry is no first use: what was fetched just now is not kept.
+            forget(raw, ({one.file for one in bad} or set(files)) - trusted)
+            if not bad or not bad[0].without:
+                raise
+            _go_without(bad[0], error, name, notes)
+            del files[bad[0].file]
     fetched = receipts(raw)
     found = {
         "format": "seqtruth-dataset",
@@ -102,6 +109,20 @@ def get(
     }
     _write(root / name, found, tables)
     return found
+
+
+def _go_without(source: Source, error: InputError, name: str, notes: list[str]) -> None:
+    notes.append(f"without {source.without}: {error}")
+    warnings.warn(f"{name}: {notes[-1]}", DataWarning, stacklevel=3)
+
+
+def _check_ours(folder: Path) -> None:
+    """Raise where a folder holds what we did not make: it would be replaced."""
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+        raise InputError(
+            "the folder holds files that were not made by this command", where=str(folder),
+            fix="name another --data-dir; ready tables are used as they are, and can be verified",
+        )  # fmt: skip
 
 
 def manifest(folder: Path) -> dict[str, Any] | None:
