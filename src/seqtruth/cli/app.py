@@ -146,7 +146,7 @@ def compare(
     annotations: Annotated[Path | None, typer.Argument(help="The annotators' labels.")] = None,
     gold: Annotated[Path | None, typer.Option(help="The gold standard.")] = None,
     dataset: Annotated[
-        str | None, typer.Option(help="demo, ner or pico, instead of files.")
+        str | None, typer.Option(help="demo, ner, pico, synthetic, …, instead of files.")
     ] = None,
     data_dir: DataDir = None,
     split: Annotated[str, typer.Option(help="Which sentences count; several by commas.")] = "all",

