@@ -78,6 +78,7 @@ def measure(
                 "dataset": data.name,
                 "split": split,
                 "sentences": found[0].n_sentences,
+                "annotators": data.crowd.n_workers,
                 "seeds": len(methods),
                 "f1_spread": float(np.std(f1, ddof=1)) if len(f1) > 1 else None,
                 "stop_reason": results[0].trace.stop_reason,
