@@ -11,6 +11,7 @@ import pytest
 
 from seqtruth import checks
 from seqtruth.aggregators import METHODS, Aggregator
+from seqtruth.aggregators.accord import Accord
 from seqtruth.aggregators.aggslc import AggSLC
 from seqtruth.aggregators.base import Outcome, Task
 from seqtruth.aggregators.majority import MajorityVote
@@ -32,6 +33,7 @@ CASES: dict[str, Aggregator] = {
     "aggslc as printed": AggSLC(
         predictor=QUICK_CRF, prediction="low-confidence", average="token", max_iter=3
     ),
+    "accord with a predictor": Accord(predictor=QUICK_CRF, folds=2),
 }
 PAIRS = [
     pytest.param(

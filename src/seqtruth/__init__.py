@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         CRFMA,
         CRH,
         MACE,
+        Accord,
         AggSLC,
         BSCSeq,
         BSCSeqIF,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         LSTMCrowd,
         MajorityVote,
         OptSLA,
+        aggregate,
     )
     from seqtruth.corpus import Corpus
     from seqtruth.data import Crowd, Labelling
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from seqtruth.simulation import simulate
 
 _HOMES = {
+    "Accord": "aggregators",
     "AggSLC": "aggregators",
     "BSC": "aggregators",
     "BSCSeq": "aggregators",
@@ -61,6 +64,7 @@ _HOMES = {
     "SeqTruthError": "errors",
     "Tagger": "predictors",
     "Transformer": "predictors",
+    "aggregate": "aggregators",
     "evaluate": "metrics",
     "read": "io",
     "simulate": "simulation",
@@ -74,6 +78,7 @@ __all__ = [
     "CRFMA",
     "CRH",
     "MACE",
+    "Accord",
     "AggSLC",
     "BSCSeq",
     "BSCSeqIF",
@@ -92,6 +97,7 @@ __all__ = [
     "Tagger",
     "Transformer",
     "__version__",
+    "aggregate",
     "datasets",
     "evaluate",
     "metrics",

@@ -23,7 +23,7 @@ from seqtruth.trace import Trace
 
 
 class Span(NamedTuple):
-    """One aggregated span; ``end`` is exclusive, ``confidence`` that of its weakest token."""
+    """One aggregated span; ``end`` is exclusive, ``confidence`` the probability that it is right."""
 
     sentence: str
     document: str
@@ -93,6 +93,9 @@ class Result(Labelling):
     trace : the rounds of the method and why it stopped.
     tagger : the trained tagger, where a predictor took part.
     provenance : version, method, parameters, seed and the digest of the input.
+    of_span : float32[T], probability that the span a token is in is right, where the method has one
+        of its own (else that of the span's weakest tag).
+    of_sentence : float64[S], probability that a whole sentence is right, likewise (else ξ).
     """
 
     probabilities: F32
@@ -100,11 +103,18 @@ class Result(Labelling):
     trace: Trace = field(default_factory=Trace)
     tagger: Tagger | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
+    of_span: F32 | None = None
+    of_sentence: F64 | None = None
 
     def __post_init__(self) -> None:
         shape = (self.corpus.n_tokens, len(self.scheme.labels))
         if self.tags.shape != shape[:1] or self.probabilities.shape != shape:
             raise DataError("tags and probabilities must fit the corpus and the labels")
+        wanted = {"of_span": shape[:1], "of_sentence": (self.corpus.n_sentences,)}
+        for name, length in wanted.items():
+            column = getattr(self, name)
+            if column is not None and column.shape != length:
+                raise DataError(f"{name} must fit the corpus")
 
     @cached_property
     def labelled(self) -> Bool:
@@ -121,7 +131,13 @@ class Result(Labelling):
 
     @cached_property
     def sentence_confidence(self) -> F64:
-        """float64[S]: mean margin between the two most probable labels (the paper's ξ, Eq 4)."""
+        """float64[S]: probability that the sentence is right, where the method knows it.
+
+        Else the mean margin between the two most probable labels (the paper's ξ, Eq 4); 0 where
+        nothing is labelled.
+        """
+        if self.of_sentence is not None:
+            return np.where(self.labelled, self.of_sentence, 0.0)
         offsets = self.corpus.token_offsets
         top = np.sort(self.probabilities, axis=1)[:, -2:].astype(np.float64)
         margin = top[:, -1] - top[:, 0] if top.shape[1] > 1 else top[:, -1]
@@ -130,11 +146,24 @@ class Result(Labelling):
         lengths = np.maximum(np.diff(offsets), 1)
         return np.asarray((total[offsets[1:]] - total[offsets[:-1]]) / lengths)
 
+    def span_confidence(self, strict: str = "conlleval") -> F64:
+        """One per span, in the order of :meth:`spans`."""
+        found = extract(self.tags, self.corpus.token_offsets, self.scheme, strict)
+        if not len(found.start):
+            return np.zeros(0)
+        first = self.corpus.token_offsets[found.sequence]
+        column = self.token_confidence if self.of_span is None else self.of_span
+        starts, ends = first + found.start, first + found.end
+        cuts = np.stack([starts, ends], axis=1).reshape(-1)
+        smallest = np.minimum.reduceat(np.append(column, np.float32(1)), cuts)[::2]
+        return np.asarray(smallest, np.float64)
+
     def spans(self, strict: str = "conlleval") -> list[Span]:
         """All aggregated spans in reading order, with their confidence."""
         found = extract(self.tags, self.corpus.token_offsets, self.scheme, strict)
         ids = self.corpus.sentence_ids.to_pylist()
         first = self.corpus.token_offsets[found.sequence]
+        confidence = self.span_confidence(strict)
         out = []
         for k, s in enumerate(found.sequence.tolist()):
             a, b = int(first[k] + found.start[k]), int(first[k] + found.end[k])
@@ -144,7 +173,7 @@ class Result(Labelling):
                 Span(
                     ids[s], document, int(found.start[k]), int(found.end[k]),
                     self.scheme.types[found.type[k]], " ".join(words),
-                    float(self.token_confidence[a:b].min()),
+                    float(confidence[k]),
                 )
             )  # fmt: skip
         return out
@@ -178,8 +207,12 @@ class Result(Labelling):
             "workers/tokens": workers.tokens,
             "workers/agreement": workers.agreement,
         }
-        if workers.confusion is not None:
-            arrays["workers/confusion"] = workers.confusion
+        optional = {
+            "workers/confusion": workers.confusion,
+            "of_span": self.of_span,
+            "of_sentence": self.of_sentence,
+        }
+        arrays |= {name: column for name, column in optional.items() if column is not None}
         for name in ("sentence_ids", "tokens", "texts"):
             column = getattr(corpus, name)
             if column is not None:
@@ -244,6 +277,8 @@ class Result(Labelling):
                 Trace.from_dict(meta["trace"]),
                 tagger,
                 meta["provenance"],
+                arrays.get("of_span"),
+                arrays.get("of_sentence"),
             )
         except (KeyError, TypeError, ValueError, IndexError, DataError) as error:
             raise InputError(f"the saved result is damaged ({error!r})", where=where) from error

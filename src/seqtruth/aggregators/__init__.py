@@ -1,5 +1,6 @@
 """Every method under one roof: ``METHODS`` maps the word a user types to the class."""
 
+from seqtruth.aggregators.accord import Accord
 from seqtruth.aggregators.aggslc import AggSLC
 from seqtruth.aggregators.base import Aggregator
 from seqtruth.aggregators.bsc import BSC, BSCCM, BSCCV, BSCAcc, BSCSeq, BSCSeqIF, BSCSpam
@@ -8,6 +9,7 @@ from seqtruth.aggregators.crf_ma import CRFMA
 from seqtruth.aggregators.crh import CRH
 from seqtruth.aggregators.crowd_layer import CrowdLayer
 from seqtruth.aggregators.dawid_skene import DawidSkene
+from seqtruth.aggregators.default import aggregate
 from seqtruth.aggregators.hmm_crowd import HMMCrowd
 from seqtruth.aggregators.lstm_crowd import LSTMCrowd
 from seqtruth.aggregators.mace import MACE
@@ -34,6 +36,7 @@ METHODS: dict[str, type[Aggregator]] = {
         AggSLC,
         CrowdLayer,
         LSTMCrowd,
+        Accord,
     )
 }
 
@@ -46,6 +49,7 @@ __all__ = [
     "CRH",
     "MACE",
     "METHODS",
+    "Accord",
     "AggSLC",
     "Aggregator",
     "BSCAcc",
@@ -58,4 +62,5 @@ __all__ = [
     "LSTMCrowd",
     "MajorityVote",
     "OptSLA",
+    "aggregate",
 ]

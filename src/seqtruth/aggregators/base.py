@@ -45,7 +45,12 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a method's inside hands back; ``judged`` marks sentences labelled without any vote."""
+    """What a method's inside hands back.
+
+    ``judged`` marks sentences labelled without any vote; ``span_confidence`` [T] and
+    ``sentence_confidence`` [S] are for methods that have better than what follows from
+    ``probabilities``.
+    """
 
     tags: I8
     probabilities: F32
@@ -54,6 +59,8 @@ class Outcome(NamedTuple):
     tagger: Tagger | None = None
     confusion: F32 | None = None
     judged: np.ndarray | None = None
+    span_confidence: F32 | None = None
+    sentence_confidence: F64 | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +78,8 @@ class Aggregator(ABC):
     promises_legal: ClassVar[bool] = False
     #: Conformance checks that do not apply, each with the reason (see :mod:`seqtruth.checks`).
     exempt: ClassVar[Mapping[str, str]] = {}
+    #: The predictor that the command line gives a method which takes one, where there is text.
+    usual_predictor: ClassVar[str] = "crf"
 
     abstain: str | None = None
 
@@ -131,6 +140,8 @@ class Aggregator(ABC):
             tags=part.back(outcome.tags, known),
             probabilities=part.back(outcome.probabilities, rest),
             judged=None,
+            span_confidence=None,
+            sentence_confidence=None,
         )
 
     def _alone(self, task: Task) -> Outcome:
@@ -193,7 +204,7 @@ class Aggregator(ABC):
         }
         return Result(
             crowd.corpus, crowd.scheme, tags, outcome.probabilities, workers, outcome.trace,
-            outcome.tagger, provenance,
+            outcome.tagger, provenance, outcome.span_confidence, outcome.sentence_confidence,
         )  # fmt: skip
 
 

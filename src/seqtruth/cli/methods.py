@@ -10,7 +10,7 @@ from typing import Any
 
 from seqtruth.aggregators import METHODS, Aggregator
 from seqtruth.errors import MissingExtraError, ParameterError
-from seqtruth.predictors import PREDICTORS, BiLSTM, Transformer
+from seqtruth.predictors import PREDICTORS, choose_predictor
 
 
 def parse_methods(text: str, seed: int, corpus_has_text: bool) -> dict[str, Aggregator]:
@@ -60,8 +60,9 @@ def make_method(spec: str, seed: int, corpus_has_text: bool) -> Aggregator:
     if "predictor" in settings:
         _check_kind(name, settings["predictor"], str(known["predictor"].type))
     if "predictor" in settings or ("predictor" in known and known["predictor"].default is None):
-        settings["predictor"] = _predictor(settings.get("predictor"), corpus_has_text)
-    _check_extra(kind, settings.get("predictor"))
+        usual = kind.usual_predictor if corpus_has_text else "none"
+        settings["predictor"] = choose_predictor(settings.get("predictor", usual))
+    _check_extra(kind)
     if "seed" in known:
         settings.setdefault("seed", seed)
     return kind(**settings)
@@ -76,34 +77,11 @@ def _check_kind(method: str, asked: str, wanted: str) -> None:
         )
 
 
-def _predictor(asked: Any, corpus_has_text: bool) -> Any:
-    if asked is None:
-        asked = "crf" if corpus_has_text else "none"
-    if asked == "none":
-        return None
-    name, checkpoint = _with_checkpoint(asked)
-    if name not in PREDICTORS:
-        raise ParameterError(
-            "unknown predictor", got=repr(asked), fix=f"known are none, {', '.join(PREDICTORS)}"
-        )
-    return PREDICTORS[name](*checkpoint)
-
-
-def _with_checkpoint(asked: str) -> tuple[str, list[str]]:
-    """``transformer(FOLDER)`` as its name and what stands in brackets; of others, the name alone."""
-    found = re.fullmatch(rf"{Transformer.name}\((.+)\)", asked)
-    return (Transformer.name, [found[1]]) if found else (asked, [])
-
-
-def _check_extra(kind: type[Aggregator], predictor: Any) -> None:
+def _check_extra(kind: type[Aggregator]) -> None:
     """Raise before anything runs where the method needs a package that is not there."""
-    extra = getattr(kind, "extra", None) or ("torch" if isinstance(predictor, BiLSTM) else None)
-    if isinstance(predictor, Transformer):
-        extra = predictor.extra
+    extra = getattr(kind, "extra", None)
     if extra is not None and importlib.util.find_spec(extra) is None:
-        purpose = f"method {kind.name}"
-        purpose += "" if hasattr(kind, "extra") else f" with predictor={predictor.name}"
-        raise MissingExtraError(extra, extra, purpose)
+        raise MissingExtraError(extra, extra, f"method {kind.name}")
 
 
 def _value(key: str, text: str, wanted: str) -> Any:

@@ -83,7 +83,7 @@ def check_tagger(tagger: Path | None, method: Aggregator) -> None:
     if tagger is not None and getattr(method, "predictor", None) is None:
         raise ParameterError(
             "--tagger: the method trains no tagger", got=method.name,
-            fix="choose one with a predictor, such as aggslc on a corpus with text",
+            fix="choose one with a predictor, such as accord on a corpus with text",
         )  # fmt: skip
 
 

@@ -1,18 +1,21 @@
 """The prediction module: learn a tagger from aggregated labels and hear its opinion."""
 
-from collections.abc import Callable
-
 from seqtruth.predictors.base import Predictor
 from seqtruth.predictors.bilstm import BiLSTM
+from seqtruth.predictors.choice import PREDICTORS, best_predictor, choose_predictor
 from seqtruth.predictors.crf import CRF
+from seqtruth.predictors.ensemble import Ensemble
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.predictors.transformer import Transformer
 
-#: Predictors by the word a user types.
-PREDICTORS: dict[str, Callable[..., Predictor]] = {
-    CRF.name: CRF,
-    BiLSTM.name: BiLSTM,
-    Transformer.name: Transformer,
-}
-
-__all__ = ["CRF", "PREDICTORS", "BiLSTM", "Predictor", "Tagger", "Transformer"]
+__all__ = [
+    "CRF",
+    "PREDICTORS",
+    "BiLSTM",
+    "Ensemble",
+    "Predictor",
+    "Tagger",
+    "Transformer",
+    "best_predictor",
+    "choose_predictor",
+]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -215,10 +216,24 @@ def drop(values: Tensor, rate: float, rng: np.random.Generator | None) -> Tensor
 
 @contextmanager
 def single_thread() -> Iterator[None]:
-    """Small networks are several times slower on many threads, and sums on one are repeatable."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    """Small networks are several times slower on many threads, and sums on one are repeatable.
+
+    The setting is the process's own: the last to leave restores it.
+    """
+    with _LOCK:
+        if not _INSIDE:
+            _BEFORE.append(torch.get_num_threads())
+        torch.set_num_threads(1)  # a thread that has computed before keeps a number of its own
+        _INSIDE.append(None)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        with _LOCK:
+            _INSIDE.pop()
+            if not _INSIDE:
+                torch.set_num_threads(_BEFORE.pop())
+
+
+_LOCK = Lock()
+_INSIDE: list[None] = []
+_BEFORE: list[int] = []

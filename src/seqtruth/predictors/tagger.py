@@ -18,11 +18,12 @@ from seqtruth.inference import Chain, viterbi
 from seqtruth.predictors.base import Predictor, Storable
 from seqtruth.predictors.bilstm import BiLSTM
 from seqtruth.predictors.crf import CRF
+from seqtruth.predictors.ensemble import Ensemble
 from seqtruth.predictors.transformer import Transformer
 from seqtruth.scheme import Scheme
 
 #: Predictors that a saved file may name. Nothing else is ever imported on a file's word.
-STORABLE: dict[str, Any] = {kind.name: kind for kind in (CRF, BiLSTM, Transformer)}
+STORABLE: dict[str, Any] = {kind.name: kind for kind in (CRF, BiLSTM, Transformer, Ensemble)}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,58 @@
+"""From the words a user types to predictors: ``crf``, ``crf+bilstm``, ``transformer(FOLDER)``."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable
+
+from seqtruth.errors import MissingExtraError, ParameterError
+from seqtruth.predictors.base import Predictor
+from seqtruth.predictors.bilstm import BiLSTM
+from seqtruth.predictors.crf import CRF
+from seqtruth.predictors.ensemble import Ensemble
+from seqtruth.predictors.transformer import Transformer
+
+#: Predictors by the word a user types.
+PREDICTORS: dict[str, Callable[..., Predictor]] = {
+    CRF.name: CRF,
+    BiLSTM.name: BiLSTM,
+    Transformer.name: Transformer,
+}
+#: Packages without which a predictor cannot run: by its name, the package and the extra that has it.
+NEEDS = {BiLSTM.name: ("torch", "torch"), Transformer.name: ("transformers", "transformers")}
+
+
+def choose_predictor(text: str) -> Predictor | None:
+    """A predictor by its name; ``none`` is None, ``a+b`` an ensemble, ``best`` the best installed.
+
+    >>> choose_predictor("crf").name, choose_predictor("none")
+    ('crf', None)
+    """
+    if text == "none":
+        return None
+    if text == "best":
+        return best_predictor()
+    members = [_one(part) for part in re.split(r"\+(?![^(]*\))", text)]
+    return members[0] if len(members) == 1 else Ensemble(members)
+
+
+def best_predictor() -> Predictor:
+    """What the flagship uses: CRF and BiLSTM where torch is installed, else the CRF alone."""
+    if importlib.util.find_spec("torch") is None:
+        return CRF()
+    return Ensemble([CRF(), BiLSTM(epochs=8)])
+
+
+def _one(text: str) -> Predictor:
+    found = re.fullmatch(rf"{Transformer.name}\((.+)\)", text)
+    name, settings = (Transformer.name, [found[1]]) if found else (text, [])
+    if name not in PREDICTORS:
+        raise ParameterError(
+            "unknown predictor", got=repr(text),
+            fix=f"known are none, best, {', '.join(PREDICTORS)}, and several joined by +",
+        )  # fmt: skip
+    package, extra = NEEDS.get(name, (None, ""))
+    if package is not None and importlib.util.find_spec(package) is None:
+        raise MissingExtraError(package, extra, f"predictor={name}")
+    return PREDICTORS[name](*settings)
