@@ -9,37 +9,13 @@ import json
 import sys
 from pathlib import Path
 
+from seqtruth.reproduction import systems
+from seqtruth.reproduction.paper import figures
+
 PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
-#: Name on the page, and the paper's strict F1 on NER and PICO where it reports one.
-ROWS = {
-    "mv": ("Majority vote", 65.4, 51.99),
-    "ds": ("Dawid-Skene", None, None),
-    "mace": ("MACE", None, None),
-    "crh": ("CRH", None, None),
-    "catd": ("CATD", None, None),
-    "crf-ma": ("CRF-MA", 62.53, None),
-    "hmm-crowd": ("HMM-crowd, EM", 74.76, 48.03),
-    "hmm-crowd:variational=true;smoothing=0.1": ("HMM-crowd, variational", None, None),
-    "bsc-acc": ("BSC, one accuracy", None, None),
-    "bsc-spam": ("BSC, spammer model", None, None),
-    "bsc-cv": ("BSC, confusion vector", None, None),
-    "bsc-cm": ("BSC, confusion matrix", None, None),
-    "bsc-seq": ("BSC-seq", 76.87, 53.56),
-    "bsc-seq-if": ("BSC-seq with text features", None, None),
-    "optsla:predictor=none": ("OptSLA without predictor", None, None),
-    "optsla": ("OptSLA with CRF", 78.49, 55.84),
-    "aggslc:predictor=none;decoding=none": ("AggSLC − L_inc − L_pred", 68.32, 52.00),
-    "aggslc:predictor=none": ("AggSLC − L_pred", 70.48, 55.09),
-    "aggslc:decoding=none": ("AggSLC − L_inc, with CRF", 79.12, 53.55),
-    "aggslc:prediction=low-confidence;class_weights=inverse;average=token;threshold=0.9": (
-        "AggSLC, the paper's settings, with CRF", 80.79, 57.77,
-    ),
-    "aggslc": ("AggSLC with CRF, our defaults", 80.79, 57.77),
-    "dl-cl": ("DL-CL, VW (aggregating)", None, None),
-    "dl-cl:variant=MW": ("DL-CL, MW (aggregating)", None, None),
-    "lstm-crowd:variant=add": ("LSTM-Crowd", None, None),
-    "lstm-crowd": ("LSTM-Crowd-cat", None, None),
-}  # fmt: skip
+#: Rows of the page: all systems, the ablations before AggSLC itself.
+_AT = systems.ALL.index(systems.AGGSLC_PAPER)
+ROWS = (*systems.ALL[:_AT], *reversed(systems.ABLATIONS[1:]), *systems.ALL[_AT:])
 NER, PICO = ("nguyen_test", "aggslc_3466"), ("all", "odd")
 
 
@@ -59,12 +35,13 @@ def table(found: dict[tuple[str, str, str, str], dict], data: str, splits: tuple
     head += [f"{split} {reading}" for split in splits for reading in ("conlleval", "strict-B")]
     head += ["P / R", "seconds", "peak MiB"]
     lines = [f"**{data.upper()}**", "", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    for spec, (name, *paper) in ROWS.items():
+    for system in ROWS:
+        spec = system.spec
         first = found.get((spec, data, splits[0], "conlleval"))
         if first is None:
             continue
-        published = paper[0 if data == "ner" else 1]
-        cells = [name, "–" if published is None else f"{published:.2f}"]
+        known = figures("table2", data, system.paper) or figures("table4", data, system.paper)
+        cells = [system.name, "–" if known is None else f"{known.strict.f1:.2f}"]
         for split in splits:
             for reading in ("conlleval", "b-required"):
                 cells.append(score(found[spec, data, split, reading]))

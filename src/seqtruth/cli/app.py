@@ -20,6 +20,7 @@ from seqtruth.cli.outputs import (
     summary,
     write_outputs,
 )
+from seqtruth.cli.reproduce import reproduce
 from seqtruth.cli.work import (
     first_use,
     is_archive,
@@ -40,6 +41,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(datasets)
+app.command()(reproduce)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 #: Work shorter than this shows no progress.
@@ -133,22 +132,3 @@ def _plain(value: Any) -> Any:
 def note(text: str) -> None:
     """A remark for the person at the terminal."""
     print(text, file=sys.stderr, flush=True)
-
-
-class Memory:
-    """Peak memory of a stretch of work, in MiB, where the system tells (Linux)."""
-
-    def __init__(self) -> None:
-        try:
-            Path("/proc/self/clear_refs").write_text("5")
-            self.known = True
-        except OSError:
-            self.known = False
-
-    def peak(self) -> float:
-        if not self.known:
-            return float("nan")
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-        return float("nan")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seqtruth.cli.display import Memory, note, progress, table
+from seqtruth.cli.display import note, progress, table
 from seqtruth.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -46,20 +45,21 @@ def measure(
 ) -> Iterator[dict[str, Any]]:
     """Fit each of the methods (one a seed) once; a row of mean scores per split and reading."""
     from dataclasses import replace
+    from functools import partial
 
     import numpy as np
 
     from seqtruth.metrics import evaluate as score
+    from seqtruth.reproduction.cost import measured
 
     results, seconds, peaks = [], [], []
     for method in methods:
-        memory, began = Memory(), time.perf_counter()
+        chosen = method if abstain is None else replace(method, abstain=abstain)
         with progress(f"{spec} on {data.name}", quiet):
-            results.append(
-                (method if abstain is None else replace(method, abstain=abstain)).fit(data.crowd)
-            )
-        seconds.append(time.perf_counter() - began)
-        peaks.append(memory.peak())
+            result, cost = measured(partial(chosen.fit, data.crowd))
+        results.append(result)
+        seconds.append(cost.seconds)
+        peaks.append(cost.peak_mib)
     for split in splits:
         for strict in readings:
             found = [

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
+from seqtruth.corpus import Corpus
 from seqtruth.data import Crowd
 from seqtruth.datasets.tables import Dataset, read_corpus, read_labels, read_splits, read_table
 from seqtruth.errors import ParameterError
 
 GOLD_COLUMNS = {"raw": "labels_raw", "repaired": "labels"}
+HELD_OUT = "conll2003_task2_eval.tsv.gz"
 
 
 def load(folder: Path, gold: str = "raw") -> Dataset:
@@ -31,16 +32,14 @@ def load(folder: Path, gold: str = "raw") -> Dataset:
 
 def load_held_out(folder: Path) -> dict[str, Crowd]:
     """CoNLL-2003 testa and testb with gold only, for scoring a trained tagger."""
-    parts: dict[str, tuple[list[list[str]], list[list[str]], list[str]]] = {}
-    table = folder / "ner" / "conll2003_task2_eval.tsv.gz"
-    for split, sentence, tokens, labels in read_table(
-        table, "split", "sentence_id", "tokens", "labels"
-    ):
-        lists = parts.setdefault(split, ([], [], []))
-        for column, value in zip(lists[:2], (tokens, labels), strict=True):
-            column.append(value.split(" "))
-        lists[2].append(sentence)
-    return {
-        name: Crowd.of({"gold": labels}, tokens, "iob2", np.array(ids).tolist())
-        for name, (tokens, labels, ids) in parts.items()
-    }
+    columns = ("split", "sentence_id", "doc_id", "tokens", "labels")
+    parts: dict[str, list[list[str]]] = {}
+    for split, *row in read_table(folder / "ner" / HELD_OUT, *columns):
+        parts.setdefault(split, []).append(row)
+    found = {}
+    for name, rows in parts.items():
+        ids, documents, texts, labels = zip(*rows, strict=True)
+        words = [text.split(" ") for text in texts]
+        gold = Crowd.of({"gold": [tags.split(" ") for tags in labels]}, words, "iob2", list(ids))
+        found[name] = replace(gold, corpus=Corpus.of(words, list(ids), list(documents)))
+    return found

@@ -83,7 +83,7 @@ def scatter(points: Sequence[Point], across: str, up: str, description: str) -> 
     xs = ticks(min([0.0, *(p.x for p in points)]), max([*(p.x for p in points), 1e-9]))
     pad = 0.03 * (xs[-1] - xs[0])
     frame = Frame(58, 10, width - 20, height - 48, (xs[0] - pad, xs[-1] + pad), (-0.05, 1.04))
-    body = [_axes(frame, xs, ticks(0, 1), across, up)]
+    body = [axes(frame, xs, ticks(0, 1), across, up)]
     taken: list[tuple[float, float, float, float]] = []
     places = []
     for point in points:
@@ -100,8 +100,8 @@ def scatter(points: Sequence[Point], across: str, up: str, description: str) -> 
         )  # fmt: skip
         shown = point.name if len(point.name) <= 18 else point.name[:17] + "…"
         if spot := _room(shown, x, y, r, frame, taken):
-            names.append(_text(spot[0], spot[1], shown, "name", spot[2]))
-    return _svg(width, height, description, [*body, *names])
+            names.append(words(spot[0], spot[1], shown, "name", spot[2]))
+    return svg(width, height, description, [*body, *names])
 
 
 def histogram(values: npt.NDArray[np.float64], across: str, up: str, description: str) -> Markup:
@@ -111,7 +111,7 @@ def histogram(values: npt.NDArray[np.float64], across: str, up: str, description
     ys = ticks(0, max(int(counts.max(initial=0)), 1) * 1.08)
     ys = [y for y in ys if y == int(y)]
     frame = Frame(58, 14, width - 20, height - 48, (0.0, 1.0), (0.0, ys[-1]))
-    body = [_axes(frame, [k / 10 for k in range(11)], ys, across, up)]
+    body = [axes(frame, [k / 10 for k in range(11)], ys, across, up)]
     for k, count in enumerate(counts.tolist()):
         x0, y0 = frame.at(k / 20, count)
         x1, _ = frame.at((k + 1) / 20, 0)
@@ -123,15 +123,17 @@ def histogram(values: npt.NDArray[np.float64], across: str, up: str, description
         )
         if count:
             text = str(count) if count < 1000 else f"{count / 1000:,.{int(count < 10_000)}f}k"
-            body.append(_text((x0 + x1) / 2, y0 - 4, text, "count", "middle"))
-    return _svg(width, height, description, body)
+            body.append(words((x0 + x1) / 2, y0 - 4, text, "count", "middle"))
+    return svg(width, height, description, body)
 
 
 def lines(series: Mapping[str, Sequence[float]], across: str, up: str, description: str) -> Markup:
     """One line for each series over 1, 2, 3 …, named at its end."""
     width, height = 620, 300
     finite = [v for values in series.values() for v in values if math.isfinite(v)]
-    ys = ticks(min([*finite, 0.0] if min(finite) > 0 else finite), max(finite))
+    ys = ticks(
+        min([*finite, 0.0] if min(finite) > 0 else finite), max(finite) if any(finite) else 1
+    )
     n = max(len(values) for values in series.values())
     widest = max(wide(name) for name in series)
     left = 30 + max(wide(number(y)) for y in ys)
@@ -139,7 +141,7 @@ def lines(series: Mapping[str, Sequence[float]], across: str, up: str, descripti
         left, 14, width - 14 - widest, height - 48, (1.0, float(max(n, 2))), (ys[0], ys[-1])
     )
     xs = [x for x in ticks(1, max(n, 2), 8) if x == int(x) and 1 <= x <= n]
-    body = [_axes(frame, [1.0, *(x for x in xs if x > 1)], ys, across, up)]
+    body = [axes(frame, [1.0, *(x for x in xs if x > 1)], ys, across, up)]
     ends = []
     for k, (name, values) in enumerate(series.items()):
         dots = [frame.at(i + 1, v) for i, v in enumerate(values) if math.isfinite(v)]
@@ -155,8 +157,8 @@ def lines(series: Mapping[str, Sequence[float]], across: str, up: str, descripti
             )
         ends.append((dots[-1][1], dots[-1][0], name, k))
     for y, (_, x, name, k) in zip(_apart([e[0] for e in sorted(ends)]), sorted(ends), strict=True):
-        body.append(_text(x + 8, y + 4, name, f"name s{k % SERIES}"))
-    return _svg(width, height, description, body)
+        body.append(words(x + 8, y + 4, name, f"name s{k % SERIES}"))
+    return svg(width, height, description, body)
 
 
 def _apart(places: list[float], gap: float = 14.0) -> list[float]:
@@ -190,20 +192,20 @@ def _room(
     return None
 
 
-def _axes(frame: Frame, xs: Iterable[float], ys: Iterable[float], across: str, up: str) -> Markup:
+def axes(frame: Frame, xs: Iterable[float], ys: Iterable[float], across: str, up: str) -> Markup:
     parts = []
     for y in ys:
         _, v = frame.at(frame.x[0], y)
         line = '<line class="grid" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>'
         parts.append(Markup(line).format(frame.left, frame.right, v, v))
-        parts.append(_text(frame.left - 7, v + 4, number(y), "tick", "end"))
+        parts.append(words(frame.left - 7, v + 4, number(y), "tick", "end"))
     for x in xs:
         h, _ = frame.at(x, frame.y[0])
-        parts.append(_text(h, frame.bottom + 17, number(x), "tick", "middle"))
+        parts.append(words(h, frame.bottom + 17, number(x), "tick", "middle"))
     base = '<line class="axis" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>'
     parts.append(Markup(base).format(frame.left, frame.right, frame.bottom, frame.bottom))
     middle = (frame.left + frame.right) / 2
-    parts.append(_text(middle, frame.bottom + 38, across, "label", "middle"))
+    parts.append(words(middle, frame.bottom + 38, across, "label", "middle"))
     turned = Markup(
         '<text class="label" text-anchor="middle" transform="translate(13 {:.1f}) rotate(-90)">{}</text>'
     )
@@ -211,16 +213,28 @@ def _axes(frame: Frame, xs: Iterable[float], ys: Iterable[float], across: str, u
     return Markup("").join(parts)
 
 
-def _text(x: float, y: float, text: str, css: str, anchor: str = "start") -> Markup:
+def words(x: float, y: float, text: str, css: str, anchor: str = "start") -> Markup:
     form = '<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>'
     return Markup(form).format(css, x, y, anchor, text)
 
 
-def _svg(width: int, height: int, description: str, body: Iterable[Markup]) -> Markup:
+def svg(width: int, height: int, description: str, body: Iterable[Markup]) -> Markup:
     head = '<svg viewBox="0 0 {} {}" role="img" aria-label="{}">'
     return (
         Markup(head).format(width, height, description) + Markup("").join(body) + Markup("</svg>")
     )
 
 
-__all__ = ["Point", "histogram", "lines", "scatter"]
+__all__ = [
+    "Frame",
+    "Point",
+    "axes",
+    "histogram",
+    "lines",
+    "number",
+    "scatter",
+    "svg",
+    "ticks",
+    "wide",
+    "words",
+]
