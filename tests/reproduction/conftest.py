@@ -29,7 +29,7 @@ class Ready:
         raise AssertionError("the labels are there")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def mini(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A data folder in the real layout; while it is in use, no program labels anything."""
     root = tmp_path_factory.mktemp("mini")

@@ -72,7 +72,11 @@ def test_differences_are_ours_minus_the_papers(everything: Path) -> None:
 
 
 def test_interrupted_it_goes_on_and_then_recomputes_nothing(
-    mini: Path, tmp_path: Path, everything: Path, monkeypatch: pytest.MonkeyPatch
+    mini: Path,
+    tmp_path: Path,
+    everything: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     kept, save = [], Run.save
 
@@ -84,8 +88,9 @@ def test_interrupted_it_goes_on_and_then_recomputes_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(Run, "save", stopping)
-        with pytest.raises(KeyboardInterrupt):
-            reproduce("table3", workshop(tmp_path, mini))
+        options = ["--quick", "-o", str(tmp_path), "--data-dir", str(mini)]
+        assert main(["reproduce", "table3", *options]) == 130
+    assert "3 new runs are kept" in capsys.readouterr().err
     assert len(list((tmp_path / "runs").iterdir())) == 3
     assert not (tmp_path / "table3.md").exists()
     second = workshop(tmp_path, mini)
@@ -124,7 +129,9 @@ class Broken(MajorityVote):
         raise RuntimeError("it broke")
 
 
-def test_one_system_that_fails_does_not_stop_the_others(mini: Path, everything: Path) -> None:
+def test_one_system_that_fails_does_not_stop_the_others(
+    mini: Path, everything: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def make(spec: str, seed: int, has_text: bool) -> Aggregator:
         return Broken(ties="O") if spec == "ds" else without_torch(spec, seed, has_text)
 
@@ -133,6 +140,9 @@ def test_one_system_that_fails_does_not_stop_the_others(mini: Path, everything: 
     assert list(report.failed.values()) == ["failed: it broke"] * 2
     assert "| Dawid-Skene |  | failed: it broke |" in report.files[0].read_text()
     assert {row["system"] for row in report.rows} >= {"Majority vote", "BSC-seq"}
+    monkeypatch.setattr("seqtruth.cli.methods.make_method", make)
+    options = ["--quick", "-o", str(everything), "--data-dir", str(mini)]
+    assert main(["reproduce", "table3", *options]) == 1
 
 
 def test_several_seeds_have_a_spread(mini: Path, tmp_path: Path) -> None:

@@ -53,7 +53,11 @@ def reproduce(
         watch=lambda title: progress(title, quiet),
         say=(lambda text: None) if quiet else note,
     )  # fmt: skip
-    report = run(what, work)
+    try:
+        report = run(what, work)
+    except KeyboardInterrupt:
+        note(f"{work.made} new runs are kept in {output}; the same command goes on from there")
+        raise
     if as_json:
         print_json({**report._asdict(), "files": [str(path) for path in report.files]})
     else:
