@@ -61,7 +61,7 @@ DL_CL = System("DL-CL, VW", "dl-cl", "DL_CL", "pretrain=2;max_iter=2", 75, 40)
 DL_CL_MW = System("DL-CL, MW", "dl-cl:variant=MW", "DL_CL", "pretrain=2;max_iter=2", 105, 50)
 LSTM = System("LSTM-Crowd", "lstm-crowd:variant=add", None, "max_iter=4", 100, 50)
 LSTM_CAT = System("LSTM-Crowd-cat", "lstm-crowd", None, "max_iter=4", 100, 50)
-ACCORD = System("Accord (ours)", "accord", None, "predictor=crf;max_iter=1", 450, 40)
+ACCORD = System("Accord (ours)", "accord", None, "predictor=crf;max_iter=1", 320, 40)
 
 #: Table 2: everything.
 ALL = (
