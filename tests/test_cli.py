@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -72,9 +73,18 @@ def test_evaluate(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("evaluate", files / "t.conll", files / "gold.conll", "--json") == 0
     from_labels = json.loads(capsys.readouterr().out)
     assert run("evaluate", files / "r", files / "gold.conll", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["f1"] == from_labels["f1"] > 0.9
+    from_result = json.loads(capsys.readouterr().out)
+    assert from_result["f1"] == from_labels["f1"] > 0.9
+    assert from_labels["calibration"] is None
+    saved, gold = st.Result.load(files / "r"), st.read(files / "gold.conll")
+    assert from_result["calibration"]["span"]["ece"] == pytest.approx(
+        st.evaluate(saved, gold).calibration.span.ece
+    )
     assert run("evaluate", files / "t.conll", files / "gold.conll") == 0
-    assert "precision" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "precision" in printed and "calibration" not in printed
+    assert run("evaluate", files / "r", files / "gold.conll") == 0
+    assert capsys.readouterr().out == f"{st.evaluate(saved, gold)}\n"
 
 
 def test_compare_prints_one_object_a_method(
@@ -85,6 +95,9 @@ def test_compare_prints_one_object_a_method(
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["method"] for row in rows] == ["mv", "ds", FAST]
     assert {"precision", "recall", "f1", "strict", "seconds"} <= set(rows[0])
+    assert set(rows[0]["calibration_error"]) == {"token", "span", "sentence"}
+    assert rows[0]["calibration_error"]["sentence"] is None  # the margin is no probability
+    assert rows[0]["f1_of_surest"]["1"] == pytest.approx(rows[0]["f1"])
     assert run("compare", *arguments) == 0
     assert "F1" in capsys.readouterr().out
 
@@ -438,6 +451,9 @@ def test_out_format_is_honoured(files: Path, capsys: pytest.CaptureFixture[str])
         ("ds:reliability=1", "Python"),
         ("mv:seed=-1", "negative"),
         ("crf-ma:predictor=none", "predictor=crf only"),
+        ("accord:predictor=crf+magic", "unknown predictor"),
+        ("accord:decoding=left", "decoding"),
+        ("accord:evidence=0", "evidence"),
     ],
 )
 def test_wrong_settings_are_named(
@@ -459,7 +475,42 @@ def test_settings_have_the_type_of_their_field() -> None:
     assert isinstance(again, st.AggSLC) and again.class_weights == 3.0
 
 
-@pytest.mark.parametrize("spec", ["dl-cl", "lstm-crowd", "aggslc:predictor=bilstm"])
+def test_accord_is_the_default(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    common = ("aggregate", files / "crowd.conll", "--json", "-q", "-o")
+    given = ("-m", "accord:predictor=crf;documents=false;max_iter=1", "--save", files / "r")
+    assert run(*common, files / "a.conll", *given) == 0
+    assert json.loads(capsys.readouterr().out)["method"] == "accord"
+    settings = st.Result.load(files / "r").provenance["parameters"]
+    assert settings["documents"] is False and settings["max_iter"] == 1
+    assert settings["predictor"].startswith("CRF(")
+    st.write(small_crowd(n_sentences=6), files / "small.conll")
+    assert run("aggregate", files / "small.conll", "--json", "-q", "-o", files / "b.conll") == 0
+    assert json.loads(capsys.readouterr().out)["method"] == "accord"
+
+
+def test_methods_get_their_usual_predictor(monkeypatch: pytest.MonkeyPatch) -> None:
+    from seqtruth.cli.methods import make_method
+    from seqtruth.predictors import CRF, BiLSTM, Ensemble
+
+    found = importlib.util.find_spec("json")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: found)
+    best, mixed = (
+        make_method("accord", 3, True),
+        make_method("accord:predictor=bilstm+crf", 3, True),
+    )
+    for made, kinds in ((best, [CRF, BiLSTM]), (mixed, [BiLSTM, CRF])):
+        assert isinstance(made, st.Accord) and made.seed == 3
+        assert isinstance(made.predictor, Ensemble)
+        assert [type(member) for member in made.predictor.members] == kinds
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert isinstance(getattr(make_method("accord", 0, True), "predictor", None), CRF)
+    assert getattr(make_method("accord", 0, False), "predictor", 1) is None
+    assert isinstance(getattr(make_method("aggslc", 0, True), "predictor", None), CRF)
+
+
+@pytest.mark.parametrize(
+    "spec", ["dl-cl", "lstm-crowd", "aggslc:predictor=bilstm", "accord:predictor=crf+bilstm"]
+)
 def test_missing_extra_is_found_before_anything_runs(
     spec: str, files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

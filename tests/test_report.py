@@ -20,9 +20,11 @@ from seqtruth.data import Crowd
 from seqtruth.datasets import demo
 from seqtruth.errors import DataError, SeqTruthWarning
 from seqtruth.metrics import evaluate
-from seqtruth.report.content import annotators, percent, triage
+from seqtruth.report.confidence import honesty, triage
+from seqtruth.report.content import annotators, percent
 from seqtruth.report.figures import number, ticks
 from seqtruth.report.mistakes import mistakes
+from seqtruth.report.review import items
 from seqtruth.trace import Step, Trace
 from strategies import crowds
 
@@ -111,7 +113,7 @@ def test_the_whole_page(data, result):
     page = checked(text)
     assert "<title>Spring &amp; autumn</title>" in text
     assert "http" not in text.replace("http-equiv", "")
-    assert page.tags.count("svg") == 3
+    assert page.tags.count("svg") == 4
     assert page.tags.count("mark") > 10
     for name in data.crowd.workers:
         assert name in page.words
@@ -161,6 +163,71 @@ def test_everything_is_escaped():
     page = checked(text)
     assert "<script" not in text.lower() and "<img" not in text.lower() and "<b>id" not in text
     assert EVIL in page.words and "&lt;" in page.words
+
+
+def sure(fitted, sentence, calibrate=True):
+    """The result with probabilities of its own; a span's is half its weakest tag's."""
+    return replace(
+        fitted,
+        of_span=fitted.token_confidence / 2,
+        of_sentence=np.asarray(sentence, np.float64),
+        provenance={"method": "some", "parameters": {"calibrate": calibrate}},
+    )
+
+
+def test_what_confidence_means(data, result):
+    n = data.crowd.n_sentences
+    corrected = sure(result, np.linspace(0, 1, n))
+    groups = triage(corrected)
+    assert [group["expected"] for group in groups] == [
+        round(corrected.of_sentence[mask].sum())
+        for mask in (
+            corrected.of_sentence >= 0.9,
+            (corrected.of_sentence >= 0.7) & (corrected.of_sentence < 0.9),
+            corrected.of_sentence < 0.7,
+        )
+    ]
+    page = checked(report.render(corrected, data.crowd)).words
+    accept = groups[0]
+    assert f"expected right: {accept['expected']} of {accept['n']}" in page
+    assert "the probability that all its spans are right and none is missing" in page
+    assert "each held out in turn" in page and "probability that its type and borders" in page
+    own = checked(report.render(sure(result, np.ones(n), calibrate=False))).words
+    assert "uncorrected and often too sure" in own and "expected right" not in own
+    margin = checked(report.render(result)).words
+    assert "mean margin" in margin and "weakest token" in margin and "uncorrected" in margin
+    assert "expected right" not in margin and "Can the confidence be trusted" not in margin
+
+
+def test_confidence_against_gold(data, result):
+    scores = evaluate(sure(result, np.full(data.crowd.n_sentences, 0.5)), data.gold)
+    found = honesty(scores)
+    span = scores.calibration.span
+    assert [(kind, verdict) for kind, _, verdict in found["verdicts"]] == [
+        ("spans", "too cautious"), ("sentences", "too cautious"),
+    ]  # fmt: skip
+    page = checked(report.render(result, data.crowd, scores))
+    assert page.tags.count("svg") == 4 and f"calibration error: {span.ece:.3f}" in page.words
+    bars = str(found["figure"])
+    assert bars.count('class="column"') == len(span.curve.count) == bars.count('class="count"')
+    assert all(f">{count}</text>" in bars for count in span.curve.count.tolist())
+    assert f"{100 * scores.calibration.selective[0].f1:.1f}" in page.words
+    assert honesty(None) is None
+    assert honesty(evaluate(data.gold, data.gold)) is None  # plain labels claim nothing
+    boast = evaluate(replace(result, of_span=np.ones_like(result.token_confidence)), data.gold)
+    assert honesty(boast)["verdicts"][0][2] == "too sure"
+
+
+def test_reviewed_spans_have_the_confidence_of_spans(data, result):
+    fitted = sure(result, result.sentence_confidence)
+    shown = [piece for item in items(fitted, None) for piece in item.pieces if piece.label]
+    spans = {(span.sentence, span.text): span.confidence for span in fitted.spans()}
+    assert len(shown) > 10
+    for item in items(fitted, None):
+        for piece in item.pieces:
+            text = " ".join(word for word, _ in piece.words)
+            if piece.label:
+                assert piece.confidence == spans[item.name, text] <= 0.5
 
 
 @pytest.mark.parametrize("method", [MajorityVote(), DawidSkene(), AggSLC()])

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from seqtruth.data import Crowd, Labelling
     from seqtruth.errors import SeqTruthError
     from seqtruth.io import read, write
-    from seqtruth.metrics import evaluate
     from seqtruth.predictors import Tagger, Transformer
-    from seqtruth.result import Result
+    from seqtruth.result import Result, evaluate
     from seqtruth.scheme import Scheme
     from seqtruth.simulation import simulate
 
@@ -65,7 +64,7 @@ _HOMES = {
     "Tagger": "predictors",
     "Transformer": "predictors",
     "aggregate": "aggregators",
-    "evaluate": "metrics",
+    "evaluate": "result",
     "read": "io",
     "simulate": "simulation",
     "write": "io",

@@ -44,6 +44,15 @@ def _member(file: zipfile.ZipFile, name: str, content: bytes) -> None:
     file.writestr(info, content, zipfile.ZIP_DEFLATED, compresslevel=4)
 
 
+def is_archive(path: str | Path) -> bool:
+    """Whether a file looks like one of these (and unlike any file of labels)."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(2) == b"PK"
+    except OSError:
+        return False
+
+
 def load(path: str | Path, kind: str) -> tuple[dict[str, Any], Arrays]:
     """Read what :func:`save` wrote; anything else is an :class:`InputError`."""
     where = str(path)

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seqtruth import archive, io, report
+from seqtruth import archive, io, metrics, report
 from seqtruth.compiled import F32, F64, I64, Bool
 from seqtruth.corpus import Corpus, count
 from seqtruth.data import Crowd, Labelling
 from seqtruth.errors import DataError, InputError
-from seqtruth.metrics import Evaluation
+from seqtruth.metrics import Evaluation, Sentences, Source
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.scheme import Scheme
 from seqtruth.spans import extract
@@ -180,7 +180,7 @@ class Result(Labelling):
 
     def write(self, path: str | Path, format: str | None = None) -> None:
         """Write the labels in any format that :func:`seqtruth.read` reads."""
-        io.write(self.as_crowd(), path, format, confidence=self.token_confidence)
+        io.write(self.as_crowd(), path, format, self.token_confidence, self.of_span)
 
     def report(
         self, path: str | Path, crowd: Crowd | None = None, scores: Evaluation | None = None
@@ -292,3 +292,22 @@ class Result(Labelling):
             text += f" · {count(len(self.trace), 'round')} ({self.trace.stop_reason})"
         unlabelled = int((~self.labelled).sum())
         return text + (f" · {count(unlabelled, 'sentence')} unlabelled" if unlabelled else "")
+
+
+def evaluate(
+    result: Source,
+    gold: Source,
+    sentences: Sentences | None = None,
+    strict: str = "conlleval",
+) -> Evaluation:
+    """Score a result against a gold standard: :func:`seqtruth.metrics.evaluate`.
+
+    Here a path may also be that of a saved result, which brings its confidences along.
+    """
+    return metrics.evaluate(_opened(result), _opened(gold), sentences, strict)
+
+
+def _opened(source: Source) -> Source:
+    if isinstance(source, str | Path) and archive.is_archive(source):
+        return Result.load(source)
+    return source

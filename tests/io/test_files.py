@@ -119,3 +119,5 @@ def test_delimited_tables_refuse_line_ends(name: str, tmp_path: Path) -> None:
 def test_confidence_must_fit(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"confidence must have 2 entries; got \(3,\)"):
         io.write(CROWD, tmp_path / "a.jsonl", confidence=[0.1, 0.2, 0.3])
+    with pytest.raises(ParameterError, match="span_confidence must have 2 entries"):
+        io.write(CROWD, tmp_path / "a.jsonl", span_confidence=[0.1])

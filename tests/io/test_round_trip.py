@@ -229,3 +229,22 @@ def test_confidence_is_written(tmp_path: Path, name: str) -> None:
             "0,truth,0,Ann,B-PER,0.75\n0,truth,1,ran,O,0.5\n"
         )
     assert spelled(io.read(tmp_path / name)) == spelled(crowd)
+
+
+@pytest.mark.parametrize(
+    ("of_span", "wanted"),
+    [(None, 0.5), (np.array([0.25, 0.25, 0.0]), 0.25)],
+    ids=["weakest", "own"],
+)
+def test_spans_are_written_with_their_confidence(tmp_path: Path, of_span, wanted: float) -> None:
+    marked = {"truth": [{"start": 0, "end": 7, "label": "PER"}]}
+    (tmp_path / "in.jsonl").write_text(_record(0, "Ann Lee ran", marked) + "\n")
+    crowd, tokens = io.read(tmp_path / "in.jsonl"), np.array([0.75, 0.5, 0.125])
+    io.write(crowd, tmp_path / "a.jsonl", confidence=tokens, span_confidence=of_span)
+    (span,) = json.loads((tmp_path / "a.jsonl").read_text())["annotations"]["truth"]
+    assert span == marked["truth"][0] | {"confidence": wanted}
+    io.write(crowd, tmp_path / "a.csv", confidence=tokens, span_confidence=of_span)
+    assert (tmp_path / "a.csv").read_text().splitlines()[1].endswith(f",{wanted}")
+    io.write(crowd, tmp_path / "t.csv", confidence=tokens, span_confidence=of_span, level="token")
+    rows = (tmp_path / "t.csv").read_text().splitlines()[1:]
+    assert [float(row.rsplit(",", 1)[1]) for row in rows] == tokens.tolist()

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seqtruth.aggregators.hmm import label_scores
-from seqtruth.compiled import F32, F64, I8, I64, Bool
+from seqtruth.compiled import F32, F64, I8, I32, I64, Bool
 from seqtruth.corpus import gather
 from seqtruth.data import Crowd
 from seqtruth.metrics.span import judgeable, keep_spans, same_spans
@@ -31,7 +31,7 @@ from seqtruth.span_decoding import Decoded
 from seqtruth.spans import extract
 
 #: Gain and shift of each level.
-UNDERSTATED = {"token": (1.1, 0.8), "span": (1.7, 1.0), "sentence": (1.6, 0.4)}
+UNDERSTATED = {"token": (0.9, 0.9), "span": (1.25, 0.45), "sentence": (1.2, 0.2)}
 #: Logits beyond this are all the same to us.
 SUREST = 14.0
 #: Where the crowd says little, its slope and intercept stay near these, as if so many had been seen.
@@ -110,14 +110,32 @@ def confirmed_lines(
         )
         offsets, at = gather(crowd.corpus.token_offsets, sentences)
         without = scores[at] - share * label_scores(held, table)[at]
-        tests.append(judge(decode(without, offsets), held.tags, offsets, crowd.scheme))
+        verdicts = judge(decode(without, offsets), held.tags, offsets, crowd.scheme)
+        witness = np.repeat(held.row_worker, np.diff(offsets))
+        tests.append({level: (found, witness[found.at]) for level, found in verdicts.items()})
     lines = {}
     for level, (gain, shift) in UNDERSTATED.items():
-        raw = np.concatenate([np.zeros(0), *(test[level].confidence for test in tests)])
-        right = np.concatenate([np.zeros(0, np.bool_), *(test[level].right for test in tests)])
-        found = fit_line(raw, right, Line(*USUAL))
+        raw = np.concatenate([np.zeros(0), *(test[level][0].confidence for test in tests)])
+        right = np.concatenate([np.zeros(0, np.bool_), *(test[level][0].right for test in tests)])
+        witness = np.concatenate([np.zeros(0, np.int32), *(test[level][1] for test in tests)])
+        found = fit_line(raw, right, Line(*USUAL), _standing(witness, right, crowd.n_workers))
         lines[level] = Line(gain * found.slope, found.intercept + shift)
     return lines
+
+
+def _standing(witness: I32, right: Bool, n_workers: int) -> F64:
+    """How much each verdict counts: (share its annotator confirms / the best annotator's share)⁴.
+
+    A spammer's silence says nothing about a choice. Shares of annotators with few verdicts are drawn
+    to the mean.
+    """
+    if not len(witness):
+        return np.zeros(0)
+    said = np.bincount(witness, minlength=n_workers)
+    confirmed = np.bincount(witness, right, minlength=n_workers)
+    share = (confirmed + STRENGTH * right.mean()) / (said + STRENGTH)
+    best = share[said > 0].max()
+    return np.asarray((share / best if best > 0 else np.ones(n_workers))[witness] ** 4)
 
 
 def known_lines(lines: Lines, chosen: Decoded, known: I8, offsets: I64, scheme: Scheme) -> Lines:
@@ -126,14 +144,18 @@ def known_lines(lines: Lines, chosen: Decoded, known: I8, offsets: I64, scheme: 
     ``chosen`` must not have used them.
     """
     tests = judge(chosen, known, offsets, scheme)
-    return {level: fit_line(*tests[level], line) for level, line in lines.items()}
+    return {
+        level: fit_line(tests[level].confidence, tests[level].right, line)
+        for level, line in lines.items()
+    }
 
 
 class Verdicts(NamedTuple):
-    """Confidences of choices that can be judged, and which of them are right."""
+    """Choices that can be judged: their confidences, which are right, and a token of each."""
 
     confidence: F64
     right: Bool
+    at: I64
 
 
 def judge(chosen: Decoded, truth: I8, offsets: I64, scheme: Scheme) -> dict[str, Verdicts]:
@@ -146,33 +168,45 @@ def judge(chosen: Decoded, truth: I8, offsets: I64, scheme: Scheme) -> dict[str,
     wrong = np.concatenate([[0], np.cumsum(chosen.tags != truth)])[offsets]
     whole = np.diff(np.concatenate([[0], np.cumsum(told)])[offsets]) == np.diff(offsets)
     whole &= np.diff(offsets) > 0
+    begin = offsets[ours.sequence] + ours.start
     return {
-        "token": Verdicts(raw.token[told].astype(np.float64), (chosen.tags == truth)[told]),
-        "span": Verdicts(
-            raw.span[offsets[ours.sequence] + ours.start].astype(np.float64),
-            same_spans(ours, theirs, offsets),
+        "token": Verdicts(
+            raw.token[told].astype(np.float64), (chosen.tags == truth)[told], np.flatnonzero(told)
         ),
-        "sentence": Verdicts(raw.sentence[whole], (np.diff(wrong) == 0)[whole]),
+        "span": Verdicts(
+            raw.span[begin].astype(np.float64), same_spans(ours, theirs, offsets), begin
+        ),
+        "sentence": Verdicts(
+            raw.sentence[whole], (np.diff(wrong) == 0)[whole], offsets[:-1][whole]
+        ),
     }
 
 
-def fit_line(confidence: F64, right: Bool, prior: Line, strength: float = STRENGTH) -> Line:
+def fit_line(
+    confidence: F64,
+    right: Bool,
+    prior: Line,
+    weights: F64 | None = None,
+    strength: float = STRENGTH,
+) -> Line:
     """Logistic regression on the logit of a confidence, by Newton's method with halved steps.
 
-    A Gaussian prior around ``prior`` counts as much as ``strength`` verdicts.
+    A Gaussian prior around ``prior`` counts as much as ``strength`` verdicts; ``weights`` is how much
+    each of them counts.
     """
     x = np.stack([logit(confidence), np.ones(len(confidence))], axis=1)
+    count = np.ones(len(confidence)) if weights is None else weights
     centre = np.array([prior.slope, prior.intercept])
     w = centre.copy()
 
     def loss(w: F64) -> float:
-        away = np.logaddexp(0.0, np.where(right, -1.0, 1.0) * (x @ w)).sum()
+        away = count @ np.logaddexp(0.0, np.where(right, -1.0, 1.0) * (x @ w))
         return float(away + 0.5 * strength * ((w - centre) ** 2).sum())
 
     for _ in range(30):
         p = _sigmoid(x @ w)
-        slope = x.T @ (p - right) + strength * (w - centre)
-        bend = (x * (p * (1.0 - p))[:, None]).T @ x + strength * np.eye(2)
+        slope = x.T @ (count * (p - right)) + strength * (w - centre)
+        bend = (x * (count * p * (1.0 - p))[:, None]).T @ x + strength * np.eye(2)
         step = np.linalg.solve(bend, slope)
         now = loss(w)
         while loss(w - step) > now * (1.0 + 1e-12) and np.abs(step).max() >= 1e-9:
@@ -181,7 +215,8 @@ def fit_line(confidence: F64, right: Bool, prior: Line, strength: float = STRENG
         if np.abs(step).max() < 1e-9:
             break
     if w[0] < 0.0:  # a confidence that misleads says nothing
-        return fit_line(np.full(len(right), 0.5), right, Line(0.0, prior.intercept), strength)
+        flat = np.full(len(right), 0.5)
+        return fit_line(flat, right, Line(0.0, prior.intercept), weights, strength)
     return Line(float(w[0]), float(w[1]))
 
 

@@ -186,7 +186,7 @@ def train_on_all(
     members: Sequence[Predictor],
     corpus: Corpus,
     scheme: Scheme,
-    targets: F32,
+    targets: I8 | F32,
     usable: Bool,
     seed: int,
 ) -> list[Predictor]:

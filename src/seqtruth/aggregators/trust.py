@@ -21,7 +21,6 @@ from seqtruth.compiled import F64, I64
 from seqtruth.corpus import Corpus, gather
 from seqtruth.inference import Chain, forward_backward
 from seqtruth.predictors.lbfgs import minimise
-from seqtruth.scheme import Scheme
 from seqtruth.ties import sentence_keys
 
 #: Log evidence of a source is kept above this.
@@ -64,13 +63,19 @@ class Learnt(NamedTuple):
 
 
 def learn_trust(
-    beliefs: Beliefs, evidence: F64, corpus: Corpus, scheme: Scheme, seed: int = 0
+    beliefs: Beliefs, evidence: F64, corpus: Corpus, seed: int = 0, known: F64 | None = None
 ) -> Learnt:
-    """Trusts under which the sources foretell the annotators best, searched from ``beliefs.trust``."""
+    """Trusts under which the sources foretell the annotators best, searched from ``beliefs.trust``.
+
+    Parameters
+    ----------
+    evidence : [T, L], the annotators', and what is known besides.
+    known : [T, L], what is known besides them, which it is no merit to foretell (default: nothing).
+    """
     chosen = _sample(corpus, seed)
     offsets, at = gather(corpus.token_offsets, chosen)
     features = tuple(feature[at] for feature in beliefs.features)
-    heard = evidence[at]
+    heard, given = evidence[at], None if known is None else known[at]
     first = np.log(beliefs.trust)
     part = corpus.n_tokens / max(len(at), 1)
 
@@ -78,7 +83,7 @@ def learn_trust(
         if not (np.abs(x) < FARTHEST).all():  # the line search turns back
             return float("inf"), np.zeros_like(x)
         trust = np.exp(x)
-        value, slope = log_evidence(Beliefs(beliefs.chain, features, trust), heard, offsets)
+        value, slope = log_evidence(Beliefs(beliefs.chain, features, trust), heard, offsets, given)
         away = x - first
         return (
             (0.5 * float(away @ away) - value) / len(offsets),
@@ -86,15 +91,18 @@ def learn_trust(
         )
 
     trust = np.exp(minimise(loss, first.copy(), max_iter=30, tol=1e-6))
-    value, _ = log_evidence(Beliefs(beliefs.chain, features, trust), heard, offsets)
+    value, _ = log_evidence(Beliefs(beliefs.chain, features, trust), heard, offsets, given)
     return Learnt(trust, value * part)
 
 
-def log_evidence(beliefs: Beliefs, evidence: F64, offsets: I64) -> tuple[float, F64]:
+def log_evidence(
+    beliefs: Beliefs, evidence: F64, offsets: I64, known: F64 | None = None
+) -> tuple[float, F64]:
     """Log likelihood of the annotators' evidence, and its slope in each trust."""
+    before = np.zeros_like(evidence) if known is None else known
     chain = beliefs.tempered_chain()
     told = forward_backward(beliefs.scores(evidence), offsets, chain)
-    alone = forward_backward(beliefs.scores(np.zeros_like(evidence)), offsets, chain)
+    alone = forward_backward(beliefs.scores(before), offsets, chain)
     logs = Chain(*(np.where(x > 0, np.log(np.maximum(x, 1e-300)), 0.0) for x in beliefs.chain))
     slope = [
         ((told.transition - alone.transition) * logs.transition).sum()

@@ -21,14 +21,7 @@ from seqtruth.cli.outputs import (
     write_outputs,
 )
 from seqtruth.cli.reproduce import reproduce
-from seqtruth.cli.work import (
-    first_use,
-    is_archive,
-    measure,
-    open_dataset,
-    open_labels,
-    show_scores,
-)
+from seqtruth.cli.work import first_use, measure, open_dataset, show_scores
 from seqtruth.errors import InputError, ParameterError
 
 app = typer.Typer(
@@ -78,7 +71,7 @@ def aggregate(
     method: Annotated[
         str,
         typer.Option("--method", "-m", help="Method and settings: aggslc:predictor=none;folds=3"),
-    ] = "aggslc",
+    ] = "accord",
     report: Annotated[Path | None, typer.Option(help="Write an HTML report.")] = None,
     save: Annotated[Path | None, typer.Option(help="Save the whole result.")] = None,
     tagger: Annotated[Path | None, typer.Option(help="Save the trained tagger.")] = None,
@@ -133,10 +126,10 @@ def evaluate(
     strict: Strict = "conlleval",
     as_json: Json = False,
 ) -> None:
-    """Score labels against a gold standard: spans (strict) and tokens (relaxed)."""
-    from seqtruth.metrics import evaluate as score
+    """Score labels against a gold standard: spans (strict), tokens (relaxed), confidences."""
+    from seqtruth.result import evaluate as score
 
-    found = score(open_labels(result), open_labels(gold), strict=strict)
+    found = score(result, gold, strict=strict)
     if as_json:
         print_json(found.to_dict())
     else:
@@ -154,7 +147,7 @@ def compare(
     split: Annotated[str, typer.Option(help="Which sentences count; several by commas.")] = "all",
     methods: Annotated[
         str, typer.Option("--methods", "-m", help="Names, by commas.")
-    ] = "mv,ds,aggslc",
+    ] = "mv,ds,bsc-seq,accord",
     strict: Annotated[
         str, typer.Option(help="How spans are read: conlleval, b-required, or both by a comma.")
     ] = "conlleval",
@@ -262,7 +255,7 @@ def demo(
     data = load("demo")
     first_use(quiet)
     note(f"demo corpus: {data.crowd}")
-    specs = "mv ds bsc-seq aggslc:predictor=none aggslc"
+    specs = "mv ds bsc-seq aggslc accord"
     rows, result = [], None
     for spec, method in parse_methods(specs, seed, True).items():
         began = time.perf_counter()
@@ -305,6 +298,7 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Describe a file; without one, this installation."""
+    from seqtruth.archive import is_archive
     from seqtruth.cli import describe
 
     if path is None:

@@ -12,6 +12,7 @@ from seqtruth.errors import ParameterError
 if TYPE_CHECKING:
     from seqtruth.aggregators import Aggregator
     from seqtruth.datasets import Dataset
+    from seqtruth.metrics import Calibration
 
 
 def open_dataset(
@@ -67,6 +68,7 @@ def measure(
                 for result in results
             ]
             f1 = [one.f1 for one in found]
+            honest = [one.calibration for one in found if one.calibration is not None]
             yield {
                 "method": spec,
                 "precision": float(np.mean([one.precision for one in found])),
@@ -82,7 +84,24 @@ def measure(
                 "seeds": len(methods),
                 "f1_spread": float(np.std(f1, ddof=1)) if len(f1) > 1 else None,
                 "stop_reason": results[0].trace.stop_reason,
+                **_mean_honesty(honest),
             }
+
+
+def _mean_honesty(found: list[Calibration]) -> dict[str, Any]:
+    """Calibration errors (None where a confidence is no probability) and F1 of surest sentences."""
+    import numpy as np
+
+    errors: dict[str, Any] = {}
+    for kind in ("token", "span", "sentence"):
+        scores = [getattr(one, kind) for one in found]
+        known = [score.ece for score in scores if score is not None]
+        errors[kind] = float(np.mean(known)) if known else None
+    surest = {
+        f"{rows[0].share:g}": float(np.mean([row.f1 for row in rows]))
+        for rows in zip(*(one.selective for one in found), strict=True)
+    }
+    return {"calibration_error": errors, "f1_of_surest": surest}
 
 
 def show_scores(rows: list[dict[str, Any]], data: Dataset) -> None:
@@ -103,22 +122,6 @@ def show_scores(rows: list[dict[str, Any]], data: Dataset) -> None:
         columns["±"] = [100 * row["f1_spread"] for row in rows]
     columns["seconds"] = [row["seconds"] for row in rows]
     table(list(columns), list(zip(*columns.values(), strict=True)), " · ".join(title))
-
-
-def open_labels(path: Path) -> Any:
-    if is_archive(path):
-        from seqtruth.result import Result
-
-        return Result.load(path)
-    return path
-
-
-def is_archive(path: Path) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(2) == b"PK"
-    except OSError:
-        return False
 
 
 def first_use(quiet: bool) -> None:

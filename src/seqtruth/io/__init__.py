@@ -61,11 +61,8 @@ class Format:
     write_options: tuple[str, ...] = ()
 
 
-def _table(crowd: Crowd, path: Path, kind: str, **options: Any) -> None:
-    write_table(crowd, path, kind, options.get("confidence"), options.get("level"))
-
-
-_WITH_LEVEL = ("confidence", "level")
+_CONFIDENCES = ("confidence", "span_confidence")
+_WITH_LEVEL = (*_CONFIDENCES, "level")
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
         found.name: found
@@ -85,19 +82,29 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
                 read_jsonl,
                 write_jsonl,
                 (),
-                ("confidence",),
+                _CONFIDENCES,
             ),
             Format(
-                "csv", (".csv",), read_csv, partial(_table, kind="csv"), ("quoting",), _WITH_LEVEL
+                "csv",
+                (".csv",),
+                read_csv,
+                partial(write_table, kind="csv"),
+                ("quoting",),
+                _WITH_LEVEL,
             ),
             Format(
-                "tsv", (".tsv",), read_tsv, partial(_table, kind="tsv"), ("quoting",), _WITH_LEVEL
+                "tsv",
+                (".tsv",),
+                read_tsv,
+                partial(write_table, kind="tsv"),
+                ("quoting",),
+                _WITH_LEVEL,
             ),
             Format(
                 "parquet",
                 (".parquet", ".pq"),
                 read_parquet,
-                partial(_table, kind="parquet"),
+                partial(write_table, kind="parquet"),
                 (),
                 _WITH_LEVEL,
             ),
@@ -144,6 +151,7 @@ def write(
     path: str | os.PathLike[str],
     format: str | None = None,
     confidence: Confidence = None,
+    span_confidence: Confidence = None,
     **options: Any,
 ) -> None:
     """Write a crowd, whole or not at all.
@@ -154,6 +162,8 @@ def write(
     path : where to; the name tells the format, unless ``format`` does. An empty folder, or a name
         that ends in ``/``, gets one CoNLL file per annotator.
     confidence : one number per token, written where the format has room (JSONL and tables).
+    span_confidence : likewise, that of the span a token is in, where spans are written; without it a
+        span has the smallest ``confidence`` in it.
     options : see the format's writer, for instance ``comments=False`` for CoNLL.
     """
     target = Path(path)
@@ -171,13 +181,13 @@ def write(
         format = BY_SUFFIX[suffix]
     found = _known(format)
     _check_options(found.name, "writing", options, found.write_options)
-    if confidence is not None:
-        if np.shape(confidence) != (crowd.n_tokens,):
+    for name, column in zip(_CONFIDENCES, (confidence, span_confidence), strict=True):
+        if column is not None and np.shape(column) != (crowd.n_tokens,):
             raise ParameterError(
-                f"confidence must have {crowd.n_tokens} entries", got=str(np.shape(confidence))
+                f"{name} must have {crowd.n_tokens} entries", got=str(np.shape(column))
             )
-        if "confidence" in found.write_options:
-            options["confidence"] = confidence
+        if column is not None and name in found.write_options:
+            options[name] = column
     found.write(crowd, target, **options)
 
 

@@ -189,7 +189,10 @@ def _spans(worker: str, spans: Any, where: str) -> list[Span]:
 
 
 def write_jsonl(
-    crowd: Crowd, path: Path, confidence: npt.NDArray[np.floating[Any]] | None = None
+    crowd: Crowd,
+    path: Path,
+    confidence: npt.NDArray[np.floating[Any]] | None = None,
+    span_confidence: npt.NDArray[np.floating[Any]] | None = None,
 ) -> None:
     """Write one record per sentence.
 
@@ -197,10 +200,16 @@ def write_jsonl(
     which spans cannot say: then they get tags, and the tokens' places in the text. The first
     record lists all annotators (null for those who did not see it), so that their order stays.
     """
-    write_chunks(path, _lines(crowd, confidence))
+    if span_confidence is None:
+        span_confidence = confidence
+    write_chunks(path, _lines(crowd, confidence, span_confidence))
 
 
-def _lines(crowd: Crowd, confidence: npt.NDArray[np.floating[Any]] | None) -> Iterator[bytes]:
+def _lines(
+    crowd: Crowd,
+    confidence: npt.NDArray[np.floating[Any]] | None,
+    span_confidence: npt.NDArray[np.floating[Any]] | None,
+) -> Iterator[bytes]:
     corpus, labels = crowd.corpus, [*crowd.scheme.labels, None]
     ids, documents = corpus.sentence_ids.to_pylist(), sentence_documents(corpus)
     texts = [None] * len(ids) if corpus.texts is None else corpus.texts.to_pylist()
@@ -211,7 +220,6 @@ def _lines(crowd: Crowd, confidence: npt.NDArray[np.floating[Any]] | None) -> It
         record: dict[str, Any] = {"id": name}
         if document:
             record["doc"] = document
-        sure = None if confidence is None else [round(float(x), 6) for x in confidence[a:b]]
         first, last = crowd.row_offsets[rows.start], crowd.row_offsets[rows.stop]
         missing = bool((crowd.tags[first:last] < 0).any())
         notes: dict[str, Any] = dict.fromkeys(crowd.workers) if s == 0 else {}
@@ -219,6 +227,7 @@ def _lines(crowd: Crowd, confidence: npt.NDArray[np.floating[Any]] | None) -> It
             assert corpus.char_starts is not None and corpus.char_ends is not None
             record["text"] = text
             starts, ends = corpus.char_starts[a:b].tolist(), corpus.char_ends[a:b].tolist()
+            sure = _rounded(span_confidence, a, b)
             for r in rows:
                 notes[crowd.workers[crowd.row_worker[r]]] = [
                     {"start": starts[x], "end": ends[y - 1], "label": label}
@@ -236,7 +245,11 @@ def _lines(crowd: Crowd, confidence: npt.NDArray[np.floating[Any]] | None) -> It
             for r in rows:
                 codes = crowd.tags[crowd.row_offsets[r] : crowd.row_offsets[r + 1]].tolist()
                 notes[crowd.workers[crowd.row_worker[r]]] = [labels[code] for code in codes]
-            if sure is not None:
-                record["confidence"] = sure
+            if confidence is not None:
+                record["confidence"] = _rounded(confidence, a, b)
         record["annotations"] = notes
         yield (json.dumps(record, ensure_ascii=False) + "\n").encode()
+
+
+def _rounded(column: npt.NDArray[np.floating[Any]] | None, a: int, b: int) -> list[float] | None:
+    return None if column is None else [round(float(x), 6) for x in column[a:b]]

@@ -203,7 +203,12 @@ def _check_repeats(
 
 
 def write_table(
-    crowd: Crowd, path: Path, kind: str, confidence: npt.NDArray[Any] | None, level: str | None
+    crowd: Crowd,
+    path: Path,
+    kind: str,
+    confidence: npt.NDArray[Any] | None = None,
+    level: str | None = None,
+    span_confidence: npt.NDArray[Any] | None = None,
 ) -> None:
     """Write CSV, TSV or Parquet.
 
@@ -213,6 +218,7 @@ def write_table(
     confidence : one number per token, for a column of its own.
     level : ``token`` or ``span``; by default spans where the corpus has texts and spans can say
         everything, else tokens.
+    span_confidence : one number per token, that of the span it is in; ``confidence`` if not given.
     """
     if level not in (None, "token", "span"):
         raise ParameterError("level must be token or span", got=repr(level))
@@ -220,7 +226,8 @@ def write_table(
     if level is None:
         spans_do = crowd.scheme.kind != "plain" and not (crowd.tags < 0).any()
         level = "span" if texts is not None and not texts.null_count and spans_do else "token"
-    table = (span_table if level == "span" else _token_table)(crowd, confidence)
+    of_span = confidence if span_confidence is None else span_confidence
+    table = span_table(crowd, of_span) if level == "span" else _token_table(crowd, confidence)
     if not table.num_rows:
         raise DataError("a crowd without sentences cannot be written as a table")
     if kind == "parquet":

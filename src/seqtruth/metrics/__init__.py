@@ -1,11 +1,12 @@
 """Scores: against a gold standard, between annotators, and of confidences."""
 
 from seqtruth.metrics.agreement import Agreement, Pairs, agreement, krippendorff_alpha, pairs
-from seqtruth.metrics.align import Aligned, Labelled, align, as_labelling
+from seqtruth.metrics.align import Aligned, Labelled, Source, align, as_labelling
 from seqtruth.metrics.bootstrap import Comparison, paired_bootstrap
 from seqtruth.metrics.calibration import (
     Calibration,
     CalibrationScore,
+    Confident,
     Reliability,
     brier_score,
     calibration,
@@ -17,6 +18,7 @@ from seqtruth.metrics.evaluation import Evaluation, evaluate
 from seqtruth.metrics.labelset import label_set_scores
 from seqtruth.metrics.score import Averages, Score
 from seqtruth.metrics.selective import Selective, selective_scores
+from seqtruth.metrics.sentences import Sentences
 from seqtruth.metrics.span import SpanScores, span_scores
 from seqtruth.metrics.token import TokenScores, token_scores
 from seqtruth.metrics.workers import (
@@ -36,6 +38,7 @@ __all__ = [
     "Calibration",
     "CalibrationScore",
     "Comparison",
+    "Confident",
     "Correlation",
     "Evaluation",
     "Labelled",
@@ -43,6 +46,8 @@ __all__ = [
     "Reliability",
     "Score",
     "Selective",
+    "Sentences",
+    "Source",
     "SpanScores",
     "TokenScores",
     "WorkerScores",

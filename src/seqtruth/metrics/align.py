@@ -100,7 +100,7 @@ def align(result: Source, gold: Source, sentences: Sentences | None = None) -> A
     ours, theirs = as_labelling(result), as_labelling(gold)
     chosen = choose(ours.corpus, sentences)
     partner = match_sentences(ours.corpus, theirs.corpus, chosen, asked=sentences is not None)
-    labelled = _has_labels(theirs)
+    labelled = has_labels(theirs)
     keep = np.zeros(len(chosen), np.bool_)
     keep[partner >= 0] = labelled[partner[partner >= 0]]
     places = chosen[keep]
@@ -165,7 +165,7 @@ def _take(labelling: Labelling, places: npt.NDArray[np.int64]) -> Labelling:
     return Labelling(labelling.corpus[places], labelling.scheme, labelling.tags[flat])
 
 
-def _has_labels(labelling: Labelling) -> npt.NDArray[np.bool_]:
+def has_labels(labelling: Labelling) -> npt.NDArray[np.bool_]:
     """Whether each sentence has any label (a sentence without tokens lacks nothing)."""
     offsets = labelling.corpus.token_offsets
     total = np.concatenate([[0], np.cumsum(labelling.tags >= 0)])

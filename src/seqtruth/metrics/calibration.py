@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,9 @@ import numpy.typing as npt
 from seqtruth.corpus import gather
 from seqtruth.data import Labelling
 from seqtruth.errors import DataError, ParameterError
-from seqtruth.metrics.align import Aligned, Source, align, as_labelling
+from seqtruth.metrics.align import Aligned, Labelled, Source, align, as_labelling, has_labels
 from seqtruth.metrics.score import ratio
-from seqtruth.metrics.selective import Selective, selective_scores
+from seqtruth.metrics.selective import SHARES, Selective, selective_scores
 from seqtruth.metrics.sentences import Sentences
 from seqtruth.metrics.span import judgeable, match, sentence_counts
 from seqtruth.spans import extract
@@ -82,7 +82,7 @@ class CalibrationScore:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Calibration of a result; None where a confidence was not given."""
+    """Calibration of a result; None where a confidence was not given or is no probability."""
 
     token: CalibrationScore | None
     span: CalibrationScore | None
@@ -96,6 +96,22 @@ class Calibration:
         return {**given, "selective": [vars(row).copy() for row in self.selective]}
 
 
+@runtime_checkable
+class Confident(Labelled, Protocol):
+    """A labelling that says how sure it is, as :class:`seqtruth.result.Result`.
+
+    ``of_sentence`` is None where sentence confidences only rank sentences and are no probabilities.
+    """
+
+    @property
+    def token_confidence(self) -> npt.NDArray[np.float32]: ...
+    @property
+    def sentence_confidence(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def of_sentence(self) -> npt.NDArray[np.float64] | None: ...
+    def span_confidence(self, strict: str = ...) -> npt.NDArray[np.float64]: ...
+
+
 def calibration(
     result: Source,
     gold: Source,
@@ -103,16 +119,18 @@ def calibration(
     token: npt.ArrayLike | None = None,
     span: npt.ArrayLike | None = None,
     sentence: npt.ArrayLike | None = None,
+    ranking: npt.ArrayLike | None = None,
     sentences: Sentences | None = None,
     strict: str = "conlleval",
     n_bins: int = 10,
-    shares: tuple[float, ...] = (0.5, 0.8, 0.9, 1.0),
+    shares: tuple[float, ...] = SHARES,
 ) -> Calibration:
     """Compare confidences with what the gold says.
 
     A token is right when its tag is, a span when its type and borders are, a sentence when all its
     spans are and none is missing. Confidences lie over the whole result; sentences without gold
-    are left out here.
+    are left out here. What the result leaves unlabelled claims nothing and counts only in selective
+    accuracy.
 
     Parameters
     ----------
@@ -120,7 +138,9 @@ def calibration(
     token : one confidence per token of the result.
     span : one per span of the result, in the order of :func:`seqtruth.spans.extract` with the same
         ``strict``.
-    sentence : one per sentence; also ranks the sentences for selective accuracy.
+    sentence : one per sentence.
+    ranking : one number per sentence that orders them for selective accuracy; ``sentence`` where
+        not given.
     sentences : score these only.
     strict : the reading of spans.
     n_bins : bins of the reliability curves.
@@ -138,23 +158,53 @@ def calibration(
     """
     ours = as_labelling(result)
     pair = align(ours, gold, sentences)
+    return _judge(ours, pair, token, span, sentence, ranking, strict, n_bins, shares)
+
+
+def own_calibration(result: Confident, pair: Aligned, strict: str) -> Calibration:
+    """Calibration of a result's own confidences, on sentences laid beside their gold already."""
+    return _judge(
+        as_labelling(result),
+        pair,
+        result.token_confidence,
+        result.span_confidence(strict),
+        None if result.of_sentence is None else result.sentence_confidence,
+        result.sentence_confidence,
+        strict,
+    )
+
+
+def _judge(
+    ours: Labelling,
+    pair: Aligned,
+    token: npt.ArrayLike | None,
+    span: npt.ArrayLike | None,
+    sentence: npt.ArrayLike | None,
+    ranking: npt.ArrayLike | None,
+    strict: str,
+    n_bins: int = 10,
+    shares: tuple[float, ...] = SHARES,
+) -> Calibration:
     matches = match(pair.result, pair.gold, strict)
     counts = sentence_counts(matches, len(pair.places))
     parts: dict[str, CalibrationScore] = {}
     if token is not None:
         values = _column(token, ours.corpus.n_tokens, "token")
         _, flat = gather(ours.corpus.token_offsets, pair.places)
-        known = pair.gold.tags >= 0
+        known = (pair.gold.tags >= 0) & (pair.result.tags >= 0)
         right = pair.result.tags == pair.gold.tags
         parts["token"] = calibration_score(values[flat][known], right[known], n_bins)
     if span is not None:
         values = _span_confidences(span, ours, pair, strict)
         parts["span"] = calibration_score(values, matches.correct, n_bins)
-    selective: tuple[Selective, ...] = ()
     if sentence is not None:
         values = _column(sentence, ours.corpus.n_sentences, "sentence")[pair.places]
-        right = (counts == counts[:, :1]).all(axis=1)
-        parts["sentence"] = calibration_score(values, right, n_bins)
+        right, known = (counts == counts[:, :1]).all(axis=1), has_labels(pair.result)
+        parts["sentence"] = calibration_score(values[known], right[known], n_bins)
+    selective: tuple[Selective, ...] = ()
+    ranking = sentence if ranking is None else ranking
+    if ranking is not None:
+        values = _column(ranking, ours.corpus.n_sentences, "sentence")[pair.places]
         selective = selective_scores(values, counts, shares)
     return Calibration(parts.get("token"), parts.get("span"), parts.get("sentence"), selective)
 

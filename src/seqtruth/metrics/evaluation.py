@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import Any
 
 from seqtruth.errors import DataError
 from seqtruth.metrics.align import Source, align
+from seqtruth.metrics.calibration import Calibration, Confident, own_calibration
 from seqtruth.metrics.labelset import label_set_scores
 from seqtruth.metrics.score import Averages, Score
 from seqtruth.metrics.sentences import Sentences
@@ -30,6 +32,8 @@ class Evaluation:
     without_gold : sentences asked for that have no gold, left out.
     without_result : gold sentences that the result does not contain, left out.
     plain : whether the tags are plain (part of speech), so that F1 is accuracy.
+    calibration : how far the result's confidences can be trusted; None where it has none. No part of
+        what makes two evaluations equal.
     """
 
     strict: str
@@ -40,6 +44,7 @@ class Evaluation:
     without_gold: int = 0
     without_result: int = 0
     plain: bool = False
+    calibration: Calibration | None = field(default=None, compare=False)
 
     @property
     def span(self) -> SpanScores:
@@ -73,6 +78,7 @@ class Evaluation:
             "n_sentences": self.n_sentences,
             "without_gold": self.without_gold,
             "without_result": self.without_result,
+            "calibration": None if self.calibration is None else self.calibration.to_dict(),
         }
 
     def __str__(self) -> str:
@@ -87,10 +93,27 @@ class Evaluation:
             ("tokens, macro", self.token.macro),
             ("label set", self.label_set),
         ]
-        width = max(len(name) for name, _ in rows)
+        more = self._confidence()
+        width = max(len(name) for name in (*dict(rows), *more))
         head = f"{'%':<{width}}  precision  recall      F1  in gold"
-        lines = [head, *(_line(name, score, width) for name, score in rows), self._footer()]
-        return "\n".join(lines)
+        lines = [head, *(_line(name, score, width) for name, score in rows)]
+        lines += [f"{name:<{width}}  {text}" for name, text in more.items()]
+        return "\n".join([*lines, self._footer()])
+
+    def _confidence(self) -> dict[str, str]:
+        """What is said of confidences, as names and text."""
+        if self.calibration is None:
+            return {}
+        token, span = self.calibration.token, self.calibration.span
+        kinds = {"tokens": token, "spans": None if self.plain else span}
+        kinds["sentences"] = self.calibration.sentence
+        errors = [f"{name} {_percent(s.ece)}" for name, s in kinds.items() if s is not None]
+        best = [
+            f"{100 * row.share:g} %: F1 {_percent(row.f1)}"
+            for row in self.calibration.selective
+            if row.share < 1
+        ]
+        return {"calibration error": " · ".join(errors), "surest sentences": " · ".join(best)}
 
     def _footer(self) -> str:
         parts = [_count(self.n_sentences, "sentence")]
@@ -120,7 +143,8 @@ def evaluate(
     Returns
     -------
     Evaluation
-        with ``precision``, ``recall``, ``f1`` from 0 to 1; print it for a table in per cent.
+        with ``precision``, ``recall``, ``f1`` from 0 to 1, and ``calibration`` where the result says
+        how sure it is; print it for a table in per cent.
 
     Examples
     --------
@@ -159,6 +183,7 @@ def evaluate(
         pair.without_gold,
         pair.without_result,
         pair.gold.scheme.kind == "plain",
+        own_calibration(result, pair, strict) if isinstance(result, Confident) else None,
     )
 
 
@@ -166,6 +191,10 @@ def _line(name: str, score: Score | Averages, width: int) -> str:
     figures = [100 * value for value in (score.precision, score.recall, score.f1)]
     row = f"{name:<{width}}  {figures[0]:>9.2f}  {figures[1]:>6.2f}  {figures[2]:>6.2f}"
     return f"{row}  {score.gold:>7,}" if isinstance(score, Score) else row
+
+
+def _percent(value: float) -> str:
+    return "–" if math.isnan(value) else f"{100 * value:.2f}"
 
 
 def _count(n: int, word: str) -> str:

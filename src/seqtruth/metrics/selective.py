@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 from seqtruth.errors import ParameterError
 
+#: The shares of sentences usually kept.
+SHARES = (0.5, 0.8, 0.9, 1.0)
+
 
 @dataclass(frozen=True)
 class Selective:
@@ -29,7 +32,7 @@ class Selective:
 def selective_scores(
     confidence: npt.NDArray[np.float64],
     counts: npt.NDArray[np.int64],
-    shares: tuple[float, ...] = (0.5, 0.8, 0.9, 1.0),
+    shares: tuple[float, ...] = SHARES,
 ) -> tuple[Selective, ...]:
     """Span scores of the most confident sentences.
 

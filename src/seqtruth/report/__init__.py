@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from seqtruth.data import Crowd
 from seqtruth.io.files import write_chunks
 from seqtruth.metrics import Evaluation
-from seqtruth.report import content, review
+from seqtruth.report import confidence, content, review
 from seqtruth.report.subject import Subject, beside
 
 if TYPE_CHECKING:
@@ -52,8 +52,9 @@ def render(
         result=result,
         plain=result.scheme.kind == "plain",
         headlines=content.headlines(result, sum(row["n"] for row in types), scores),
-        triage=content.triage(result),
-        thresholds=content.thresholds(result),
+        meaning=confidence.meaning(result),
+        triage=confidence.triage(result),
+        thresholds=confidence.thresholds(result),
         annotators=rows[: content.MAX_ANNOTATORS],
         more_annotators=max(0, len(rows) - content.MAX_ANNOTATORS),
         has_mistakes=bool(rows and rows[0].mistakes),
@@ -62,10 +63,11 @@ def render(
         has_crowd=crowd is not None,
         types=types[: content.MAX_TYPES],
         more_types=max(0, len(types) - content.MAX_TYPES),
-        confidence_figure=content.confidence_figure(result),
+        confidence_figure=confidence.confidence_figure(result),
         convergence=content.convergence(result),
         stop_words=STOP_WORDS.get(result.trace.stop_reason, result.trace.stop_reason),
         scores=scores,
+        honesty=confidence.honesty(scores),
         score_rows=[] if scores is None else content.score_rows(scores),
         provenance=content.provenance(result),
         limits=content,

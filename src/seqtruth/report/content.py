@@ -10,13 +10,10 @@ from markupsafe import Markup
 
 from seqtruth.data import Crowd
 from seqtruth.metrics import Averages, Evaluation, Score
-from seqtruth.report.figures import Point, histogram, lines, scatter
+from seqtruth.report.figures import Point, lines, scatter
 from seqtruth.report.mistakes import mistakes
 from seqtruth.report.subject import Subject
 
-#: Sentences at or above the first are taken as they are, those below the second are read again.
-ACCEPT, REVIEW = 0.9, 0.7
-THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 #: Agreement from which an annotator is relied on, and below which he is not.
 RELY, DOUBT = 0.7, 0.4
 #: An annotator with fewer sentences is not judged.
@@ -62,43 +59,6 @@ def headlines(result: Subject, spans: int, scores: Evaluation | None) -> list[He
         name = "accuracy" if scores.plain else "F1 against gold"
         out.append(Headline(f"{100 * scores.f1:.1f}", name))
     return out
-
-
-def triage(result: Subject) -> list[dict[str, Any]]:
-    """Sentences to accept, to glance at, to review, and those nobody labelled."""
-    confidence, labelled = result.sentence_confidence, result.labelled
-    groups = [
-        ("accept", f"{ACCEPT} and above", labelled & (confidence >= ACCEPT)),
-        (
-            "glance",
-            f"{REVIEW} to {ACCEPT}",
-            labelled & (confidence < ACCEPT) & (confidence >= REVIEW),
-        ),
-        ("review", f"below {REVIEW}", labelled & (confidence < REVIEW)),
-        ("unlabelled", "nobody labelled them", ~labelled),
-    ]
-    total = max(len(labelled), 1)
-    out = [
-        {"name": name, "range": text, "n": int(mask.sum()), "share": float(mask.sum()) / total}
-        for name, text, mask in groups
-    ]
-    return out if out[-1]["n"] else out[:-1]
-
-
-def thresholds(result: Subject) -> list[dict[str, Any]]:
-    """What reading every sentence below a confidence would cost."""
-    confidence = result.sentence_confidence[result.labelled]
-    lengths = np.diff(result.corpus.token_offsets)[result.labelled]
-    tokens = max(int(lengths.sum()), 1)
-    return [
-        {
-            "at": at,
-            "n": int((confidence < at).sum()),
-            "share": float((confidence < at).mean()) if len(confidence) else math.nan,
-            "tokens": float(lengths[confidence < at].sum()) / tokens,
-        }
-        for at in THRESHOLDS
-    ]
 
 
 def annotators(result: Subject, crowd: Crowd | None) -> list[Row]:
@@ -176,18 +136,6 @@ def types(result: Subject) -> list[dict[str, Any]]:
 def colour(all_types: tuple[str, ...], name: str) -> int:
     """Number of a type's colour."""
     return all_types.index(name) % 8 if name in all_types else 7
-
-
-def confidence_figure(result: Subject) -> Markup | None:
-    """Sentences by confidence."""
-    confidence = result.sentence_confidence[result.labelled]
-    if not len(confidence):
-        return None
-    return histogram(
-        confidence, "Confidence of the sentence", "Sentences",
-        f"Histogram of {len(confidence):,} sentences by confidence; median"
-        f" {np.median(confidence):.2f}, {percent(float((confidence < REVIEW).mean()))} below {REVIEW}.",
-    )  # fmt: skip
 
 
 def convergence(result: Subject) -> dict[str, Any] | None:

@@ -1,14 +1,16 @@
-"""Figures as SVG text: a scatter of names, a histogram and lines, coloured by the page's own CSS."""
+"""Figures as SVG text: scatter of names, histogram, reliability, lines; coloured by the page's CSS."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
+
+from seqtruth.metrics import Reliability
 
 SERIES = 5
 
@@ -113,18 +115,41 @@ def histogram(values: npt.NDArray[np.float64], across: str, up: str, description
     frame = Frame(58, 14, width - 20, height - 48, (0.0, 1.0), (0.0, ys[-1]))
     body = [axes(frame, [k / 10 for k in range(11)], ys, across, up)]
     for k, count in enumerate(counts.tolist()):
-        x0, y0 = frame.at(k / 20, count)
-        x1, _ = frame.at((k + 1) / 20, 0)
-        body.append(
-            Markup(
-                '<rect class="column" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">'
-                "<title>{:.2f} to {:.2f}: {:,}</title></rect>"
-            ).format(x0 + 1, y0, x1 - x0 - 2, frame.bottom - y0, k / 20, (k + 1) / 20, count)
-        )
-        if count:
-            text = str(count) if count < 1000 else f"{count / 1000:,.{int(count < 10_000)}f}k"
-            body.append(words((x0 + x1) / 2, y0 - 4, text, "count", "middle"))
+        body += _bar(frame, (k / 20, (k + 1) / 20), count, count, f"{count:,}")
     return svg(width, height, description, body)
+
+
+def reliability_diagram(curve: Reliability, across: str, up: str, description: str) -> Markup:
+    """What is right in each bin of confidence, against the line where the two are the same."""
+    width, height = 620, 340
+    frame = Frame(58, 18, width - 20, height - 48, (0.0, 1.0), (0.0, 1.0))
+    tens = [k / 10 for k in range(11)]
+    body = [axes(frame, tens, tens[::2], across, up)]
+    columns = (curve.low, curve.high, curve.accuracy, curve.count, curve.confidence)
+    counts = []
+    for low, high, right, n, sure in zip(*(column.tolist() for column in columns), strict=True):
+        told = f"{n:,}, {right:.2f} right, confidence {sure:.2f}"
+        bar, *count = _bar(frame, (low, high), right, n, told)
+        body.append(bar)
+        counts += count
+    line = '<line class="honest" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>'
+    body.append(Markup(line).format(*frame.at(0, 0), *frame.at(1, 1)))
+    return svg(width, height, description, [*body, *counts])
+
+
+def _bar(
+    frame: Frame, ends: tuple[float, float], top: float, count: int, told: str
+) -> Iterator[Markup]:
+    """A bar, then its count above it where it has one."""
+    x0, y0 = frame.at(ends[0], top)
+    x1, _ = frame.at(ends[1], 0)
+    yield Markup(
+        '<rect class="column" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">'
+        "<title>{:.2f} to {:.2f}: {}</title></rect>"
+    ).format(x0 + 1, y0, x1 - x0 - 2, frame.bottom - y0, *ends, told)
+    if count:
+        text = str(count) if count < 1000 else f"{count / 1000:,.{int(count < 10_000)}f}k"
+        yield words((x0 + x1) / 2, y0 - 4, text, "count", "middle")
 
 
 def lines(series: Mapping[str, Sequence[float]], across: str, up: str, description: str) -> Markup:
@@ -232,6 +257,7 @@ __all__ = [
     "histogram",
     "lines",
     "number",
+    "reliability_diagram",
     "scatter",
     "svg",
     "ticks",

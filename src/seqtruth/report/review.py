@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from seqtruth.compiled import I8
+from seqtruth.compiled import F64, I8
 from seqtruth.data import Crowd
 from seqtruth.report.content import clip, colour
 from seqtruth.report.subject import Subject
@@ -20,7 +21,7 @@ WEAK = 0.6
 
 
 class Piece(NamedTuple):
-    """Some tokens of a sentence; ``label`` is empty outside spans."""
+    """Some tokens of a sentence; outside spans ``label`` is empty and ``confidence`` nan."""
 
     words: tuple[tuple[str, bool], ...]
     label: str
@@ -67,10 +68,13 @@ def items(result: Subject, crowd: Crowd | None, limit: int = MAX_SENTENCES) -> l
     worth = result.labelled & (np.diff(result.corpus.token_offsets) > 0)
     places = np.flatnonzero(worth)
     order = places[np.argsort(result.sentence_confidence[places], kind="stable")][:limit]
-    return [_item(result, crowd, int(s)) for s in order]
+    found = extract(result.tags, result.corpus.token_offsets, result.scheme)
+    at = np.searchsorted(found.sequence, np.arange(result.corpus.n_sentences + 1))
+    sure = result.span_confidence()
+    return [_item(result, crowd, int(s), sure[at[s] : at[s + 1]]) for s in order]
 
 
-def _item(result: Subject, crowd: Crowd | None, s: int) -> Item:
+def _item(result: Subject, crowd: Crowd | None, s: int, span_confidence: F64) -> Item:
     corpus = result.corpus
     a, b = (int(v) for v in corpus.token_offsets[s : s + 2])
     words = [clip(word, MAX_WORD) for word in _words(result, s)]
@@ -94,7 +98,7 @@ def _item(result: Subject, crowd: Crowd | None, s: int) -> Item:
         clip(corpus.sentence_ids[s].as_py(), MAX_WORD),
         clip(corpus.documents[int(corpus.sentence_document[s])], MAX_WORD),
         float(result.sentence_confidence[s]),
-        _pieces(ours, words, confidence, first, last, result.scheme),
+        _pieces(ours, span_confidence, words, confidence, first, last, result.scheme),
         first,
         b - a - last,
         _names(agree),
@@ -132,16 +136,18 @@ def _window(confidence: np.ndarray) -> tuple[int, int]:
 
 
 def _pieces(
-    spans: list[_Span], words: list[str], confidence: np.ndarray, first: int, last: int,
+    spans: list[_Span], sure: F64, words: list[str], confidence: np.ndarray, first: int, last: int,
     scheme: Scheme,
 ) -> tuple[Piece, ...]:  # fmt: skip
     """The sentence from ``first`` to ``last``, cut at the spans' borders."""
-    marked = {a: (b, label) for a, b, label in spans}
+    marked = {
+        a: (b, label, value) for (a, b, label), value in zip(spans, sure.tolist(), strict=True)
+    }
     covered = {i for a, b, _ in spans for i in range(a, b)}
     out, i = [], 0
     while i < last:
         start = i
-        end, label = marked.get(i, (i + 1, ""))
+        end, label, value = marked.get(i, (i + 1, "", math.nan))
         if not label:
             while end < last and end not in covered:
                 end += 1
@@ -149,8 +155,7 @@ def _pieces(
         inside = range(max(start, first), min(end, last))
         if len(inside):
             shown = tuple((words[k], bool(confidence[k] < WEAK)) for k in inside)
-            lowest = float(confidence[start:end].min())
-            out.append(Piece(shown, label, colour(scheme.types, label), lowest))
+            out.append(Piece(shown, label, colour(scheme.types, label), value))
     return tuple(out)
 
 
