@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -80,8 +80,8 @@ class Accord(Aggregator):
     calibrate : correct the confidences.
     reliability, reliability_strength : accuracy of annotators known beforehand, by name, and how many
         tokens that is worth.
-    max_iter : rounds of training the taggers. All are made, except that without a predictor there is
-        nothing to repeat.
+    max_iter : rounds of training the taggers. All are made (``stop_reason`` is ``"rounds"``), except
+        that without a predictor there is nothing to repeat.
     seed : folds, and the predictors' own.
 
     Notes
@@ -136,7 +136,7 @@ class Accord(Aggregator):
             warnings.simplefilter("ignore", ConvergenceWarning)
             rules = task.rules(rounds, 0.0, "log evidence")
             state, trace = iterate(run.start, run.advance, rules)
-        return run.outcome(state)._replace(trace=trace)
+        return run.outcome(state)._replace(trace=replace(trace, stop_reason="rounds"))
 
 
 class _Run:

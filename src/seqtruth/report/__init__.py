@@ -25,6 +25,7 @@ STOP_WORDS = {
     "converged": "converged",
     "max_iter": "reached the limit of rounds before converging",
     "closed-form": "solved in one go",
+    "rounds": "made all its rounds",
 }
 
 
