@@ -63,8 +63,8 @@ def main() -> None:
 
 
 def _jobs(seeds: int) -> list[tuple[str, str, int]]:
-    """The main runs first, then a tagger for PICO, then the ablations; seed by seed."""
-    stages = [(SPLITS, MAIN), ([OTHER], MAIN), (SPLITS, ABLATIONS)]
+    """The main runs first, then the ablations, then a tagger for PICO; seed by seed."""
+    stages = [(SPLITS, MAIN), (SPLITS, ABLATIONS), ([OTHER], MAIN)]
     return [
         (dataset, spec, seed)
         for datasets, specs in stages
