@@ -178,9 +178,10 @@ def _page(rows: list[dict[str, Any]], seeds: int) -> str:
         )  # fmt: skip
     lines += ["## Confidence", "",
               "Expected calibration error (ten bins of equal width) and the F1 of the most confident"
-              " part of the sentences. Confidences are corrected without gold, by held-out annotators. What annotators and"
-              " taggers get wrong together cannot be seen that way, so the surest sentences are not free of"
-              " error. In simulated crowds, whose annotators err independently, the correction is too"
+              " part of the sentences. Confidences are corrected without gold, by held-out annotators."
+              " What annotators and taggers get wrong together cannot be seen that way, so the surest"
+              " sentences are not free of error. In simulated crowds, whose annotators err"
+              " independently, the correction is too"
               " cautious (see `seqtruth demo`).",
               ""]  # fmt: skip
     for dataset, splits in SPLITS.items():
