@@ -7,8 +7,8 @@ label chain, predictors, the rest of the document), each with a trust θ:
 
 Trusts maximise the likelihood of what the annotators said, Σ_s log Σ_t p_θ(t | x_s) exp(W_s(t)), with
 W the annotators' evidence. A source that foretells the annotators is trusted, one that does not is
-not: on news a tagger counts for much, on a few hundred abstracts for little. A weak prior keeps θ near
-its first value where data are few.
+not: on news a tagger counts for much, on a few hundred abstracts for little. A weak prior
+(log θ normal, variance 1, around where a search begins) keeps θ near its first value where data are few.
 """
 
 from __future__ import annotations
