@@ -96,6 +96,8 @@ class Workshop:
         for number, job in enumerate(todo, 1):
             pace = spent / planned if planned > 60 else 1.0
             title = f"{number}/{len(todo)} {job} (about {_minutes(pace * left)} left)"
+            if self._take(job):  # another process, sharing the folder, has made it meanwhile
+                continue
             with self.watch(title):
                 self._make(job)
             left -= wanted[job]
