@@ -1,0 +1,95 @@
+"""The engine interface: a crowd in parts that can be mapped over and added up, and nothing more.
+
+A method that can work on parts asks two things of an engine: *add up* what a pure function finds in
+every part (votes, losses, expected counts: small arrays by name), and *write* what another pure
+function makes of every part. In each round only those sums travel. Functions get a part as a
+:class:`~seqtruth.data.Crowd` that knows all annotators and all labels by the same numbers everywhere,
+so they are the very kernels that work on a whole crowd.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from seqtruth.compiled import F32, F64, I8, I64
+from seqtruth.data import Crowd
+from seqtruth.scheme import Scheme
+
+#: Arrays by name, to be added up over parts.
+Sums = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What is known of a crowd in parts before any round: its shape, from one scan.
+
+    Parameters
+    ----------
+    scheme, workers : labels and annotators; their numbers are the same in every part.
+    n_sentences, n_tokens, n_annotations : sizes.
+    worker_sentences, worker_tokens : int64[W], how much each annotator labelled.
+    has_text : whether there are tokens to learn from.
+    digest : names the input, for provenance and checkpoints; cheap (files, sizes, check sums).
+    """
+
+    scheme: Scheme
+    workers: tuple[str, ...]
+    n_sentences: int
+    n_tokens: int
+    n_annotations: int
+    worker_sentences: I64
+    worker_tokens: I64
+    has_text: bool
+    digest: str
+
+
+class Labels(NamedTuple):
+    """What a method makes of one part: int8[T] (-1: no label) and, per token, P(label is right)."""
+
+    tags: I8
+    confidence: F32 | F64
+
+
+class Parts(ABC):
+    """A crowd in parts, on one machine or many. Sentences are never cut, nor spread over parts."""
+
+    facts: Facts
+
+    @property
+    def scheme(self) -> Scheme:
+        return self.facts.scheme
+
+    @property
+    def workers(self) -> tuple[str, ...]:
+        return self.facts.workers
+
+    @property
+    def n_workers(self) -> int:
+        return len(self.facts.workers)
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.facts.scheme.labels)
+
+    @abstractmethod
+    def add_up(self, function: Callable[[Crowd], Sums]) -> Sums:
+        """Σ over the parts of what ``function`` finds in each, added in the order of the parts."""
+
+    @abstractmethod
+    def write(self, function: Callable[[Crowd], Labels], path: str | Path) -> None:
+        """Write the labels of all parts, in their order, as a long Parquet table, whole or not at all."""
+
+
+def add(parts: Iterable[Sums]) -> Sums:
+    """The sum of arrays by name, in the order given."""
+    total: Sums = {}
+    for part in parts:
+        for name, array in part.items():
+            total[name] = total[name] + array if name in total else array
+    return total
