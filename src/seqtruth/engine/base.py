@@ -83,7 +83,7 @@ class Parts(ABC):
 
     @abstractmethod
     def write(self, function: Callable[[Crowd], Labels], path: str | Path) -> None:
-        """Write the labels of all parts, in their order, as a long Parquet table, whole or not at all."""
+        """Write all labels, in the order of the parts, as a long Parquet table, whole or not at all."""
 
 
 def add(parts: Iterable[Sums]) -> Sums:
