@@ -24,6 +24,7 @@ DECODINGS = {
 }
 #: Probability of a label nobody gave, inside a decoder: small, so that a legal path always exists.
 FLOOR = 1e-12
+LOG_FLOOR = float(np.log(FLOOR))
 
 
 def mode(decoding: str) -> int:
@@ -55,10 +56,22 @@ def exact_sentence(
     y: F64, log_start: F64, log_trans: F64, log_end: F64, logs: F64, best: F64, back: I8, path: I8
 ) -> None:
     """argmax over legal paths of Σ_i log y*[i, path_i]; ``logs[n, L]`` is work space."""
-    for i in range(len(path)):
-        for k in range(y.shape[1]):
-            logs[i, k] = np.log(max(y[i, k], FLOOR))
+    _logs(y, logs)
     viterbi_sentence(logs, log_start, log_trans, log_end, best, back, path)
+
+
+@kernel
+def _logs(y: F64, logs: F64) -> None:
+    """Logarithms above :data:`FLOOR`; most labels of a token have no vote, and 1 needs none either."""
+    for i in range(len(y)):
+        for k in range(y.shape[1]):
+            value = y[i, k]
+            if value <= FLOOR:
+                logs[i, k] = LOG_FLOOR
+            elif value == 1.0:
+                logs[i, k] = 0.0
+            else:
+                logs[i, k] = np.log(value)
 
 
 @kernel
@@ -85,21 +98,16 @@ def bidirectional_sentence(
     probability y*. One Viterbi pass with 0/1 transitions gives Y^2*. Backward traversal (Eq Y-3)
     does the same with (i-1, i). The path with more entity labels wins, ties by the seeded draw.
     """
-    n, n_labels = len(path), y.shape[1]
-    for direction in range(2):
-        for i in range(n):
-            if direction == 0:
-                fine = end[path[i]] if i == n - 1 else allowed[path[i], path[i + 1]]
-            else:
-                fine = start[path[i]] if i == 0 else allowed[path[i - 1], path[i]]
-            for k in range(n_labels):
-                logs[i, k] = np.log(max(y[i, k], FLOOR))
-            if fine:
-                logs[i, path[i]] = 0.0
-        if direction == 0:
-            viterbi_sentence(logs, log_start, log_trans, log_end, best, back, forward)
-        else:
-            viterbi_sentence(logs, log_start, log_trans, log_end, best, back, path)
+    n = len(path)
+    _logs(y, logs)
+    for i in range(n):
+        if end[path[i]] if i == n - 1 else allowed[path[i], path[i + 1]]:
+            logs[i, path[i]] = 0.0
+    viterbi_sentence(logs, log_start, log_trans, log_end, best, back, forward)
+    for i in range(n):
+        fine = start[path[i]] if i == 0 else allowed[path[i - 1], path[i]]
+        logs[i, path[i]] = 0.0 if fine else np.log(max(y[i, path[i]], FLOOR))
+    viterbi_sentence(logs, log_start, log_trans, log_end, best, back, path)
     more = 0
     for i in range(n):
         more += int(is_entity[forward[i]]) - int(is_entity[path[i]])

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seqtruth import spans as spans_
+from seqtruth.compiled import kernel
 from seqtruth.corpus import Corpus, Selection, concat_corpora, count, gather, places
 from seqtruth.errors import DataError
 from seqtruth.scheme import Scheme, detect
@@ -215,12 +216,22 @@ class Crowd:
         return np.searchsorted(self.row_sentence, np.arange(self.n_sentences + 1)).astype(np.int64)
 
     @cached_property
+    def sentence_tags(self) -> npt.NDArray[np.int64]:
+        """int64[S+1]: start of each sentence's tags; its rows follow each other."""
+        return self.row_offsets[self.sentence_rows]
+
+    @cached_property
+    def row_labelled(self) -> npt.NDArray[np.int32]:
+        """int32[R]: tokens labelled in each row."""
+        found = np.empty(self.n_rows, np.int32)
+        _count_labelled(self.tags, self.row_offsets, found)
+        return found
+
+    @cached_property
     def covered(self) -> npt.NDArray[np.bool_]:
         """bool[S]: does anybody label anything in the sentence?"""
-        voted = np.concatenate([[0], np.cumsum(self.tags >= 0)])
-        per_row = voted[self.row_offsets[1:]] > voted[self.row_offsets[:-1]]
         mask = np.zeros(self.n_sentences, np.bool_)
-        mask[self.row_sentence[per_row]] = True
+        mask[self.row_sentence[self.row_labelled > 0]] = True
         return mask
 
     @cached_property
@@ -231,9 +242,7 @@ class Crowd:
     @cached_property
     def worker_tokens(self) -> npt.NDArray[np.int64]:
         """int64[W]: tokens each annotator labelled."""
-        voted = np.concatenate([[0], np.cumsum(self.tags >= 0)])
-        per_row = voted[self.row_offsets[1:]] - voted[self.row_offsets[:-1]]
-        return np.bincount(self.row_worker, per_row, self.n_workers).astype(np.int64)
+        return np.bincount(self.row_worker, self.row_labelled, self.n_workers).astype(np.int64)
 
     def row(self, sentence: int, worker: int) -> npt.NDArray[np.int8] | None:
         """One annotator's tags on one sentence, None where he did not see it."""
@@ -386,6 +395,17 @@ class Crowd:
 
     def __repr__(self) -> str:
         return f"<Crowd: {self}>"
+
+
+@kernel
+def _count_labelled(
+    tags: npt.NDArray[np.int8], offsets: npt.NDArray[np.int64], out: npt.NDArray[np.int32]
+) -> None:
+    for r in range(len(out)):
+        n = 0
+        for i in range(offsets[r], offsets[r + 1]):
+            n += tags[i] >= 0
+        out[r] = n
 
 
 @dataclass(frozen=True, eq=False)

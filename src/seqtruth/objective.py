@@ -123,7 +123,7 @@ def vote_counts(crowd: Crowd, *, contested: bool) -> I64:
     """int64[L]: votes for each label, over all tokens or over those with more than one label."""
     counts = np.zeros(crowd.n_labels, np.int64)
     _count_votes(
-        crowd.tags, crowd.row_offsets[crowd.sentence_rows], crowd.corpus.token_offsets,
+        crowd.tags, crowd.sentence_tags, crowd.corpus.token_offsets,
         crowd.sentence_rows, contested, counts,
     )  # fmt: skip
     return counts

@@ -108,7 +108,7 @@ def zero_one_losses(crowd: Crowd, tags: I8) -> tuple[I64, I64]:
     ``tags`` leaves at -1 are not judged.
     """
     offsets = crowd.corpus.token_offsets
-    first_tag = crowd.row_offsets[crowd.sentence_rows]
+    first_tag = crowd.sentence_tags
 
     def run(a: int, b: int) -> I64:
         counts = np.zeros((2, crowd.n_workers), np.int64)
