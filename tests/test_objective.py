@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +17,7 @@ from seqtruth.errors import ParameterError
 from seqtruth.objective import (
     average_losses,
     class_weights,
-    prediction_loss,
+    prediction_losses,
     vote_counts,
     weights_from_losses,
 )
@@ -24,6 +26,10 @@ from strategies import crowds
 
 seeds = st.integers(0, 2**32 - 1)
 losses = st.lists(st.floats(1e-3, 10.0), min_size=2, max_size=6)
+
+
+def units(rule: str | float, crowd: Crowd) -> np.ndarray:
+    return class_weights(rule, crowd.scheme, partial(vote_counts, crowd))
 
 
 def votes_of(crowd: Crowd, weights: np.ndarray) -> np.ndarray:
@@ -157,8 +163,8 @@ def test_workers_without_labels_weigh_nothing_and_perfect_ones_are_finite() -> N
 def test_averages_divide_by_what_each_labelled(crowd: Crowd) -> None:
     vote = weighted_vote(crowd, np.ones(crowd.n_workers), np.ones(crowd.n_labels))
     n_tokens = (votes_of_each(crowd) > 0).sum(axis=1)
-    by_token = average_losses(vote, crowd, "token")
-    by_entity = average_losses(vote, crowd, "entity")
+    by_token = average_losses(vote.sums, crowd.worker_tokens, "token")
+    by_entity = average_losses(vote.sums, crowd.worker_tokens, "entity")
     for w in range(crowd.n_workers):
         if n_tokens[w] == 0:
             assert np.isnan(by_token[w]) and np.isnan(by_entity[w])
@@ -176,12 +182,12 @@ def test_expected_losses_count_as_so_many_tokens() -> None:
     crowd = small_crowd()
     vote = weighted_vote(crowd, np.ones(5), np.ones(crowd.n_labels))
     prior = np.array([np.nan, np.nan, np.nan, np.nan, 0.5])
-    plain = average_losses(vote, crowd, "entity")
-    mixed = average_losses(vote, crowd, "entity", prior, 30.0)
+    plain = average_losses(vote.sums, crowd.worker_tokens, "entity")
+    mixed = average_losses(vote.sums, crowd.worker_tokens, "entity", prior, 30.0)
     np.testing.assert_array_equal(mixed[:4], plain[:4])
     n = vote.stakes[4]
     assert mixed[4] == pytest.approx((plain[4] * n + 0.5 * 30) / (n + 30))
-    np.testing.assert_array_equal(average_losses(vote, crowd, "entity", prior, 0.0), plain)
+    np.testing.assert_array_equal(average_losses(vote.sums, crowd.worker_tokens, "entity", prior, 0.0), plain)
 
 
 def test_predictor_is_judged_where_it_spoke() -> None:
@@ -190,10 +196,28 @@ def test_predictor_is_judged_where_it_spoke() -> None:
     right = np.eye(crowd.n_labels, dtype=np.float32)[vote.tags]
     wrong = np.roll(right, 1, axis=1)
     given = np.ones(crowd.n_sentences, bool)
+    here = (vote.tags, vote.probabilities, vote.confidence, crowd)
     for average in ("entity", "token"):
-        fine = prediction_loss(right, given, vote, crowd, average)
-        assert fine < prediction_loss(wrong, given, vote, crowd, average)
-    assert np.isnan(prediction_loss(right, ~given, vote, crowd, "token"))
+        fine, n = prediction_losses(right, given, *here, average)
+        worse, more = prediction_losses(wrong, given, *here, average)
+        assert fine / n < worse / more
+    assert prediction_losses(right, ~given, *here, "token") == (0.0, 0)
+
+
+@given(crowds(), seeds, st.sampled_from(["none", "exact", "bidirectional", "unidirectional"]))
+def test_skipping_what_is_settled_changes_nothing(crowd: Crowd, seed: int, decoding: str) -> None:
+    rng = np.random.default_rng(seed)
+    weights, units = rng.random(crowd.n_workers), rng.random(crowd.n_labels) + 0.2
+    nothing = np.full(crowd.n_tokens, -1, np.int8)  # takes the way through every token
+    short = weighted_vote(crowd, weights, units, decoding=decoding)
+    long = weighted_vote(crowd, weights, units, decoding=decoding, known=nothing)
+    np.testing.assert_array_equal(short.tags, long.tags)
+    for one, other in zip(short[1:], long[1:], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-12)
+    bare = weighted_vote(crowd, weights, units, decoding=decoding, probabilities=False)
+    np.testing.assert_array_equal(bare.tags, short.tags)
+    np.testing.assert_array_equal(bare.sums, short.sums)
+    assert bare.probabilities.shape == (0, crowd.n_labels)
 
 
 # --- ties --------------------------------------------------------------------------------------
@@ -265,14 +289,14 @@ def test_vote_counts(crowd: Crowd) -> None:
 
 def test_class_weights_by_rule() -> None:
     crowd = Crowd.of({"a": [["B-X", "O", "O", "O"]], "b": [["O", "O", "O", "O"]]}, [["t"] * 4])
-    assert class_weights("none", crowd).tolist() == [1, 1, 1]
-    assert class_weights(2.0, crowd).tolist() == [2, 2, 1]
-    inverse = class_weights("inverse", crowd)  # 1 vote for B-X, 7 for O; I-X never occurs
+    assert units("none", crowd).tolist() == [1, 1, 1]
+    assert units(2.0, crowd).tolist() == [2, 2, 1]
+    inverse = units("inverse", crowd)  # 1 vote for B-X, 7 for O; I-X never occurs
     assert inverse[0] == 7 and inverse[2] == 1 and np.isfinite(inverse).all()
-    assert class_weights("contested", crowd)[0] == 1  # one vote each where they differ
+    assert units("contested", crowd)[0] == 1  # one vote each where they differ
     for bad in ("x", -1.0, float("nan")):
         with pytest.raises(ParameterError, match="class"):
-            class_weights(bad, crowd)
+            units(bad, crowd)
 
 
 def test_results_do_not_hinge_on_the_clip(monkeypatch: pytest.MonkeyPatch) -> None:

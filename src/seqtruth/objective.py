@@ -13,12 +13,15 @@ weight step needs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from seqtruth.compiled import F32, F64, I8, I64, Bool, kernel
+from seqtruth.compiled import F32, F64, I8, I64, Bool, chunk_bounds, kernel, map_chunks
 from seqtruth.data import Crowd
 from seqtruth.errors import ParameterError
-from seqtruth.vote import CLIP, Vote
+from seqtruth.scheme import Scheme
+from seqtruth.vote import CLIP
 
 #: A worker who never disagrees has loss 0 and would get infinite weight: losses are clipped here.
 SMALLEST_LOSS = 1e-9
@@ -27,40 +30,50 @@ AVERAGES = ("entity", "token")
 
 
 def average_losses(
-    vote: Vote, crowd: Crowd, average: str, prior: F64 | None = None, strength: float = 0.0
+    sums: F64, labelled: I64, average: str, prior: F64 | None = None, strength: float = 0.0
 ) -> F64:
     """float64[W]: each worker's mean loss; nan for who labelled nothing.
 
     ``"token"`` divides by the tokens he labelled. ``"entity"`` averages over the tokens at stake
     only: otherwise workers whose articles hold few names look better than they are. ``prior`` is the
     mean loss expected of each worker beforehand (nan: none), worth ``strength`` tokens.
+
+    Parameters
+    ----------
+    sums : float64[3, W], from :attr:`seqtruth.vote.Vote.sums`.
+    labelled : int64[W], tokens each worker labelled.
     """
     if average not in AVERAGES:
         raise ParameterError(f"average must be one of {', '.join(AVERAGES)}", got=repr(average))
-    labelled = crowd.worker_tokens
-    sums, counts = (
-        (vote.losses, labelled) if average == "token" else (vote.stake_losses, vote.stakes)
-    )
+    whole, staked, stakes = sums
+    losses, counts = (whole, labelled) if average == "token" else (staked, stakes)
     if prior is not None:
         expected = ~np.isnan(prior)
-        sums = sums + np.where(expected, strength * prior, 0.0)
+        losses = losses + np.where(expected, strength * prior, 0.0)
         counts = counts + np.where(expected, strength, 0.0)
-    means = np.divide(sums, counts, out=np.zeros(len(sums)), where=counts > 0)
+    means = np.divide(losses, counts, out=np.zeros(len(losses)), where=counts > 0)
     return np.where(labelled > 0, means, np.nan)
 
 
-def prediction_loss(predicted: F32, given: Bool, vote: Vote, crowd: Crowd, average: str) -> float:
-    """The predictor's mean loss H(ŷ, y*) against the present Y*, over what it predicted (for w_dl)."""
+def prediction_losses(
+    predicted: F32, given: Bool, tags: I8, soft: F32, confidence: F64, crowd: Crowd, average: str
+) -> tuple[float, int]:
+    """Σ ξ H(ŷ, y*) of the predictor against the present Y*, and over how many tokens (for w_dl).
+
+    Parameters
+    ----------
+    predicted, given : float32[T, L] and bool[S], ŷ and the sentences that have one.
+    tags, soft, confidence : the present labels, y* and ξ.
+    average : which tokens count, as in :func:`average_losses`.
+    """
     lengths = np.diff(crowd.corpus.token_offsets)
     token = np.repeat(given & crowd.covered, lengths)
     if average == "entity":
         entity = crowd.scheme.is_entity
-        token &= entity[vote.tags] | entity[predicted.argmax(axis=1)]
-    if not token.any():
-        return float("nan")
-    xi = np.repeat(vote.confidence, lengths)[token]
-    logs = -np.log(np.maximum(vote.probabilities[token], CLIP))
-    return float(xi @ (predicted[token] * logs).sum(axis=1) / token.sum())
+        token &= entity[tags] | entity[predicted.argmax(axis=1)]
+    xi = np.repeat(confidence, lengths)[token]
+    logs = -np.log(np.maximum(soft[token], CLIP))
+    return float(xi @ (predicted[token] * logs).sum(axis=1)), int(token.sum())
 
 
 def weights_from_losses(losses: F64, norm: str) -> F64:
@@ -92,26 +105,26 @@ def weights_from_losses(losses: F64, norm: str) -> F64:
     return weights
 
 
-def class_weights(rule: str | float, crowd: Crowd) -> F64:
+def class_weights(rule: str | float, scheme: Scheme, count: Callable[[bool], I64]) -> F64:
     """U: how much a vote for each label counts (paper, "Class Weights").
 
     ``"inverse"`` is the paper's rule, n / (L · n_l) with n_l the number of votes for label l;
     ``"contested"`` counts only tokens on which annotators disagree, so that the mass of plain O
     does not decide; a number is the factor of every entity label against O; ``"none"`` is 1.
-    Weights are scaled to 1 for the most frequent label.
+    Weights are scaled to 1 for the most frequent label. ``count`` is asked for the votes, all or the
+    contested ones (:func:`vote_counts`), where the rule needs them.
     """
-    n_labels = crowd.n_labels
     if rule == "none":
-        return np.ones(n_labels)
+        return np.ones(len(scheme.labels))
     if isinstance(rule, int | float) and not isinstance(rule, bool):
         if not (np.isfinite(rule) and rule > 0):
             raise ParameterError("a class weight must be positive", got=str(rule))
-        return np.where(crowd.scheme.is_entity, float(rule), 1.0)
+        return np.where(scheme.is_entity, float(rule), 1.0)
     if rule not in ("inverse", "contested"):
         raise ParameterError(
             "class_weights must be inverse, contested, none or a number", got=repr(rule)
         )
-    counts = vote_counts(crowd, contested=rule == "contested").astype(np.float64)
+    counts = count(rule == "contested").astype(np.float64)
     counts = np.where(counts > 0, counts, np.inf if counts.any() else 1.0)
     largest = counts[np.isfinite(counts)].max() if np.isfinite(counts).any() else 1.0
     weights = largest / counts
@@ -119,21 +132,32 @@ def class_weights(rule: str | float, crowd: Crowd) -> F64:
     return weights
 
 
-def vote_counts(crowd: Crowd, *, contested: bool) -> I64:
+def vote_counts(crowd: Crowd, contested: bool) -> I64:
     """int64[L]: votes for each label, over all tokens or over those with more than one label."""
-    counts = np.zeros(crowd.n_labels, np.int64)
-    _count_votes(
-        crowd.tags, crowd.sentence_tags, crowd.corpus.token_offsets,
-        crowd.sentence_rows, contested, counts,
-    )  # fmt: skip
-    return counts
+    offsets = crowd.corpus.token_offsets
+
+    def run(a: int, b: int) -> I64:
+        counts = np.zeros(crowd.n_labels, np.int64)
+        _count_votes(
+            crowd.tags, crowd.sentence_tags, offsets, crowd.sentence_rows, a, b, contested, counts
+        )
+        return counts
+
+    return sum(map_chunks(run, chunk_bounds(offsets)), np.zeros(crowd.n_labels, np.int64))
 
 
 @kernel
 def _count_votes(
-    tags: I8, first_tag: I64, offsets: I64, sentence_rows: I64, contested: bool, counts: I64
+    tags: I8,
+    first_tag: I64,
+    offsets: I64,
+    sentence_rows: I64,
+    first: int,
+    last: int,
+    contested: bool,
+    counts: I64,
 ) -> None:
-    for s in range(len(offsets) - 1):
+    for s in range(first, last):
         n, rows = offsets[s + 1] - offsets[s], sentence_rows[s + 1] - sentence_rows[s]
         for i in range(n):
             seen, differ = -1, False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 #: ``converged`` is never "hit max_iter"; ``closed-form`` methods have no rounds to speak of.
@@ -63,6 +63,11 @@ class Trace:
     @property
     def converged(self) -> bool:
         return self.stop_reason == "converged"
+
+    def then(self, more: Trace) -> Trace:
+        """This run and one that went on from it, rounds numbered through."""
+        later = (replace(step, iteration=step.iteration + len(self)) for step in more.steps)
+        return replace(more, steps=(*self.steps, *later))
 
     def __len__(self) -> int:
         return len(self.steps)

@@ -64,6 +64,11 @@ class Vote(NamedTuple):
     prediction_loss: float
     illegal: int
 
+    @property
+    def sums(self) -> F64:
+        """float64[3, W]: all that the weight step needs, and all that parts need to add up."""
+        return np.stack([self.losses, self.stake_losses, self.stakes])
+
 
 def weighted_vote(
     crowd: Crowd,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from seqtruth.aggregators.aggslc_parts import aggslc_on_parts
 from seqtruth.aggregators.base import Aggregator, Outcome, Task, check_positive
 from seqtruth.aggregators.loop import Round, State, iterate
+from seqtruth.aggregators.parts import PartsOutcome, PartsTask
 from seqtruth.aggregators.prediction import PredictionModule
 from seqtruth.aggregators.reliability import check_reliability, known_accuracies
 from seqtruth.compiled import F64
@@ -19,7 +22,8 @@ from seqtruth.objective import (
     WEIGHT_NORMS,
     average_losses,
     class_weights,
-    prediction_loss,
+    prediction_losses,
+    vote_counts,
     weights_from_losses,
 )
 from seqtruth.predictors.base import Predictor
@@ -110,16 +114,19 @@ class AggSLC(Aggregator):
     def _fit(self, task: Task) -> Outcome:
         fit = _Fit(self, task)
         state, trace = iterate(fit.start, fit.advance, task.rules(self.max_iter, self.tol))
-        tagger = None
-        if fit.module:
-            fit.module.restore(state)
-            vote = _vote_of(state)
-            model = fit.module.final(vote.tags, vote.confidence, task.crowd.covered)
-            tagger = None if model is None else Tagger(model, task.crowd.scheme)
-        judged = state["given"].astype(np.bool_) if "given" in state else None
+        if fit.module is None:
+            soft = fit.vote(state["weights"]).probabilities
+            return Outcome(state["tags"], soft, state["weights"], trace)
+        fit.module.restore(state)
+        model = fit.module.final(state["tags"], state["confidence"], task.crowd.covered)
         return Outcome(
-            state["tags"], state["probabilities"], state["weights"], trace, tagger, judged=judged
-        )
+            state["tags"], state["probabilities"], state["weights"], trace,
+            None if model is None else Tagger(model, task.crowd.scheme),
+            judged=state["given"].astype(np.bool_),
+        )  # fmt: skip
+
+    def _fit_parts(self, task: PartsTask) -> PartsOutcome:
+        return aggslc_on_parts(self, task)
 
 
 class _Weights(NamedTuple):
@@ -136,7 +143,9 @@ class _Fit:
 
     def __post_init__(self) -> None:
         method, crowd = self.method, self.task.crowd
-        self.units = class_weights(method.class_weights, crowd)
+        self.units = class_weights(
+            method.class_weights, crowd.scheme, partial(vote_counts, crowd)
+        )
         self.prior = -np.log(known_accuracies(crowd, method.reliability))
         self.module = None
         if method.predictor is not None:
@@ -145,29 +154,43 @@ class _Fit:
                 method.folds, method.seed,
             )  # fmt: skip
 
+    def vote(
+        self, weights: F64, prediction: Prediction | None = None, probabilities: bool = True
+    ) -> Vote:
+        """The Y* step."""
+        return weighted_vote(
+            self.task.crowd, weights, self.units, decoding=self.method.decoding,
+            seed=self.method.seed, prediction=prediction, known=self.task.known,
+            probabilities=probabilities,
+        )  # fmt: skip
+
     def start(self) -> State:
         """The majority vote."""
         crowd = self.task.crowd
         vote = weighted_vote(
             crowd, np.ones(crowd.n_workers), np.ones(crowd.n_labels), seed=self.method.seed,
-            known=self.task.known,
+            known=self.task.known, probabilities=self.module is not None,
         )  # fmt: skip
-        return _as_state(vote)
+        return self._as_state(vote)
 
     def advance(self, state: State) -> Round:
         """Weights, predictor, labels."""
         crowd, method = self.task.crowd, self.method
-        before = _vote_of(state)
         losses = average_losses(
-            before, crowd, method.average, self.prior, method.reliability_strength
-        )
+            state["losses"], crowd.worker_tokens, method.average, self.prior,
+            method.reliability_strength,
+        )  # fmt: skip
         prediction, confident, more = None, 0, {}
         if self.module:
             self.module.restore(state)
             predicted, given, confident = self.module.update(
-                before.tags, before.confidence, crowd.covered
+                state["tags"], state["confidence"], crowd.covered
             )
-            loss = prediction_loss(predicted, given, before, crowd, method.average)
+            total, tokens = prediction_losses(
+                predicted, given, state["tags"], state["probabilities"], state["confidence"],
+                crowd, method.average,
+            )  # fmt: skip
+            loss = total / tokens if tokens else np.nan
             both = weights_from_losses(np.append(losses, loss), method.weight_norm)
             weights = _Weights(both[:-1], float(both[-1]))
             prediction = Prediction(predicted, given, weights.prediction)
@@ -176,31 +199,20 @@ class _Fit:
                 more |= self.module.state()
         else:
             weights = _Weights(weights_from_losses(losses, method.weight_norm), 0.0)
-        vote = weighted_vote(
-            crowd, weights.workers, self.units, decoding=method.decoding, seed=method.seed,
-            prediction=prediction, known=self.task.known,
-        )  # fmt: skip
+        vote = self.vote(weights.workers, prediction, self.module is not None)
         parts = {
             "L_agg": float(weights.workers @ vote.losses),
             "L_pred": weights.prediction * vote.prediction_loss,
             "L_inc": 2.0 * vote.illegal,
         }
-        change = float((vote.tags != before.tags).mean()) if len(vote.tags) else 0.0
-        new = _as_state(vote) | {"weights": weights.workers} | more
+        tags = state["tags"]
+        change = float((vote.tags != tags).mean()) if len(tags) else 0.0
+        new = self._as_state(vote) | {"weights": weights.workers} | more
         return Round(new, sum(parts.values()), parts, change, confident)
 
-
-def _as_state(vote: Vote) -> State:
-    return {
-        "tags": vote.tags,
-        "probabilities": vote.probabilities,
-        "confidence": vote.confidence,
-        "losses": np.stack([vote.losses, vote.stake_losses, vote.stakes]),
-    }
-
-
-def _vote_of(state: State) -> Vote:
-    whole, staked, stakes = state["losses"]
-    return Vote(
-        state["tags"], state["probabilities"], state["confidence"], whole, staked, stakes, 0.0, 0
-    )
+    def _as_state(self, vote: Vote) -> State:
+        """What the next round needs to know of this one; y* and ξ only where a predictor asks."""
+        state: State = {"tags": vote.tags, "losses": vote.sums}
+        if self.module:
+            state |= {"probabilities": vote.probabilities, "confidence": vote.confidence}
+        return state

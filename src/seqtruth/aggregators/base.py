@@ -8,16 +8,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 
 from seqtruth._version import __version__
-from seqtruth.aggregators.loop import Checkpoint, Progress, Rules, fingerprint
+from seqtruth.aggregators.loop import Checkpoint, Progress, Rules, fingerprint, rules_for
+from seqtruth.aggregators.parts import PartsOutcome, PartsTask, alone, result_of, unsupported
 from seqtruth.aggregators.silence import spoken_and_seen, stretches
 from seqtruth.compiled import F32, F64, I8, Bool
 from seqtruth.corpus import gather
 from seqtruth.data import Crowd, Labelling
+from seqtruth.engine import Parts, PartsResult, SparkFrame, as_parts
 from seqtruth.errors import DataWarning, InputError, ParameterError
 from seqtruth.metrics.align import align
 from seqtruth.metrics.workers import worker_scores
@@ -36,12 +38,7 @@ class Task(NamedTuple):
     progress: Progress | None
 
     def rules(self, max_iter: int, tol: float, measure: str = "objective") -> Rules:
-        if not isinstance(max_iter, int) or max_iter < 1:
-            raise ParameterError("max_iter must be a whole number from 1", got=repr(max_iter))
-        if not tol >= 0:
-            raise ParameterError("tol must not be negative", got=repr(tol))
-        falls = measure == "objective"
-        return Rules(max_iter, tol, measure, falls, self.checkpoint, self.progress)
+        return rules_for(max_iter, tol, measure, self.checkpoint, self.progress)
 
 
 class Outcome(NamedTuple):
@@ -83,6 +80,7 @@ class Aggregator(ABC):
 
     abstain: str | None = None
 
+    @overload
     def fit(
         self,
         crowd: Crowd,
@@ -91,12 +89,34 @@ class Aggregator(ABC):
         checkpoint: str | Path | None = None,
         resume: bool = False,
         progress: Progress | None = None,
-    ) -> Result:
+    ) -> Result: ...
+
+    @overload
+    def fit(
+        self,
+        crowd: Parts | SparkFrame,
+        gold: None = None,
+        *,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        progress: Progress | None = None,
+    ) -> PartsResult: ...
+
+    def fit(
+        self,
+        crowd: Crowd | Parts | SparkFrame,
+        gold: Crowd | Labelling | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        progress: Progress | None = None,
+    ) -> Result | PartsResult:
         """Aggregate.
 
         Parameters
         ----------
-        crowd : the annotations; left untouched.
+        crowd : the annotations; left untouched. A crowd in parts (:mod:`seqtruth.engine`) or a Spark
+            frame is worked on where it lies, by methods that can.
         gold : true labels known for some sentences; kept fixed and used to judge the annotators.
         checkpoint : folder in which every finished round is kept.
         resume : go on from what is there.
@@ -106,6 +126,8 @@ class Aggregator(ABC):
             raise ParameterError("seed must not be negative", got=str(getattr(self, "seed", 0)))
         if checkpoint is not None and Path(checkpoint).exists() and not Path(checkpoint).is_dir():
             raise InputError("a checkpoint is a folder", where=str(checkpoint), got="a file")
+        if not isinstance(crowd, Crowd):
+            return self._on_parts(as_parts(crowd), gold, checkpoint, resume, progress)
         crowd, known = _with_known(crowd, gold)
         spoken = None
         if self.abstain is not None:
@@ -117,16 +139,38 @@ class Aggregator(ABC):
         digest = crowd.digest()
         if known is not None:
             digest += hashlib.sha256(known.tobytes()).hexdigest()
-        kept = None
-        if checkpoint is not None:
-            print_ = fingerprint(self.name, self.parameters(), digest)
-            kept = Checkpoint(Path(checkpoint), print_, resume)
-        task = Task(crowd, known, kept, progress)
+        task = Task(crowd, known, self._kept(checkpoint, digest, resume), progress)
         if spoken is not None and known is not None and getattr(self, "predictor", None) is None:
             outcome = self._between_silences(task, spoken, known)
         else:
             outcome = self._alone(task) if crowd.n_workers == 1 else self._fit(task)
         return self._result(crowd, known, digest, outcome)
+
+    def _on_parts(
+        self,
+        parts: Parts,
+        gold: Crowd | Labelling | None,
+        checkpoint: str | Path | None,
+        resume: bool,
+        progress: Progress | None,
+    ) -> PartsResult:
+        if gold is not None or self.abstain is not None:
+            what = "labels known beforehand" if gold is not None else "a tag that abstains"
+            raise unsupported(self.name, f"{what} cannot be used", "read the crowd into memory")
+        digest = parts.facts.digest
+        task = PartsTask(parts, self._kept(checkpoint, digest, resume), progress)
+        if parts.n_workers == 1:
+            outcome = alone(task, self.promises_legal)
+        else:
+            outcome = self._fit_parts(task)
+        return result_of(parts, outcome, self._provenance(digest))
+
+    def _kept(self, folder: str | Path | None, digest: str, resume: bool) -> Checkpoint | None:
+        if folder is None:
+            return None
+        return Checkpoint(
+            Path(folder), fingerprint(self.name, self.parameters(), digest), resume
+        )
 
     def _between_silences(self, task: Task, spoken: Bool, known: I8) -> Outcome:
         """Fit where somebody speaks; elsewhere what is known, silence included, stands."""
@@ -168,6 +212,13 @@ class Aggregator(ABC):
     @abstractmethod
     def _fit(self, task: Task) -> Outcome: ...
 
+    def _fit_parts(self, task: PartsTask) -> PartsOutcome:
+        """The same on a crowd in parts; methods that need all of it at once do not have it."""
+        raise unsupported(
+            self.name, "this method needs all of it in memory",
+            "read the crowd into memory, or use mv, ds, aggslc, hmm-crowd or bsc-seq",
+        )  # fmt: skip
+
     def parameters(self) -> dict[str, Any]:
         """Hyper-parameters as plain values."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -195,17 +246,20 @@ class Aggregator(ABC):
             else np.full(crowd.n_workers, np.nan),
             outcome.confusion,
         )  # fmt: skip
-        provenance = {
+        return Result(
+            crowd.corpus, crowd.scheme, tags, outcome.probabilities, workers, outcome.trace,
+            outcome.tagger, self._provenance(digest), outcome.span_confidence,
+            outcome.sentence_confidence,
+        )  # fmt: skip
+
+    def _provenance(self, digest: str) -> dict[str, Any]:
+        return {
             "seqtruth": __version__,
             "method": self.name,
             "parameters": self.parameters(),
             "seed": getattr(self, "seed", None),
             "input": digest,
         }
-        return Result(
-            crowd.corpus, crowd.scheme, tags, outcome.probabilities, workers, outcome.trace,
-            outcome.tagger, provenance, outcome.span_confidence, outcome.sentence_confidence,
-        )  # fmt: skip
 
 
 def _with_known(crowd: Crowd, gold: Crowd | Labelling | None) -> tuple[Crowd, I8 | None]:

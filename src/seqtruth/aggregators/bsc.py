@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from seqtruth.aggregators.base import Aggregator, Outcome, Task, check_positive
-from seqtruth.aggregators.hmm import CrowdHMM, fit, majority
+from seqtruth.aggregators.hmm import CrowdHMM, fit, fit_parts, majority, shares
+from seqtruth.aggregators.parts import PartsOutcome, PartsTask, unsupported
 from seqtruth.aggregators.reliability import check_reliability, known_accuracies
 from seqtruth.aggregators.words import Words
 from seqtruth.aggregators.worker_models import (
@@ -15,7 +16,9 @@ from seqtruth.aggregators.worker_models import (
     Sequential,
     WorkerModel,
 )
+from seqtruth.compiled import I8
 from seqtruth.data import Crowd
+from seqtruth.engine import Parts
 from seqtruth.errors import ParameterError
 
 
@@ -108,20 +111,31 @@ class BSC(Aggregator):
         model = self.model(task)
         return fit(model, task, lambda: model.start(majority(task)), self.max_iter, self.tol)
 
+    def _fit_parts(self, task: PartsTask) -> PartsOutcome:
+        if self.text_features:
+            raise unsupported(
+                self.name, "its words would be a table of all words", "set text_features=False"
+            )
+        model = self._model(task.parts, None, None)
+        return fit_parts(model, task, lambda: model.start(shares), self.max_iter, self.tol)
+
     def model(self, task: Task) -> CrowdHMM:
         """The model on a crowd, for those who want to drive its rounds themselves."""
-        crowd = task.crowd
+        words = Words.of(task.crowd.corpus) if self.text_features else None
+        return self._model(task.crowd, task.known, words)
+
+    def _model(self, crowd: Crowd | Parts, known: I8 | None, words: Words | None) -> CrowdHMM:
         return CrowdHMM(
             crowd,
             self._workers(crowd),
-            known=task.known,
+            known=known,
             accuracy=known_accuracies(crowd, self.reliability),
             chain=self.chain,
-            words=Words.of(crowd.corpus) if self.text_features else None,
+            words=words,
             word=self.word,
         )
 
-    def _workers(self, crowd: Crowd) -> WorkerModel:
+    def _workers(self, crowd: Crowd | Parts) -> WorkerModel:
         diagonal = self.diagonal
         if diagonal is None:
             per_tag = 2 / 3 if self.worker_model == "seq" else self.base

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from seqtruth.aggregators.base import Aggregator, Outcome, Task, check_positive
-from seqtruth.aggregators.hmm import CrowdHMM, fit, majority
+from seqtruth.aggregators.hmm import CrowdHMM, fit, fit_parts, majority, shares
+from seqtruth.aggregators.parts import PartsOutcome, PartsTask
 from seqtruth.aggregators.reliability import check_reliability, known_accuracies
 from seqtruth.aggregators.worker_models import ConfusionMatrix, information
+from seqtruth.compiled import I8
+from seqtruth.data import Crowd
+from seqtruth.engine import Parts
 from seqtruth.errors import ParameterError
 
 __all__ = ["DawidSkene", "information"]
@@ -54,13 +58,20 @@ class DawidSkene(Aggregator):
             raise ParameterError("smoothing must not be negative", got=str(self.smoothing))
 
     def _fit(self, task: Task) -> Outcome:
-        model = CrowdHMM(
-            task.crowd,
+        model = self._model(task.crowd, task.known)
+        return fit(model, task, lambda: model.start(majority(task)), self.max_iter, self.tol)
+
+    def _fit_parts(self, task: PartsTask) -> PartsOutcome:
+        model = self._model(task.parts, None)
+        return fit_parts(model, task, lambda: model.start(shares), self.max_iter, self.tol)
+
+    def _model(self, crowd: Crowd | Parts, known: I8 | None) -> CrowdHMM:
+        return CrowdHMM(
+            crowd,
             ConfusionMatrix(self.smoothing, 0.0, self.reliability_strength),
-            known=task.known,
-            accuracy=known_accuracies(task.crowd, self.reliability),
+            known=known,
+            accuracy=known_accuracies(crowd, self.reliability),
             sequence="independent",
             chain=0.0,
             variational=False,
         )
-        return fit(model, task, lambda: model.start(majority(task)), self.max_iter, self.tol)

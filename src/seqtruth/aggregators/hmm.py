@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,13 +25,15 @@ import numpy as np
 from seqtruth.aggregators import dirichlet
 from seqtruth.aggregators.base import Outcome, Task
 from seqtruth.aggregators.loop import Round, State, iterate
+from seqtruth.aggregators.parts import PartsOutcome, PartsTask, chosen
 from seqtruth.aggregators.words import Words
 from seqtruth.aggregators.worker_models import WorkerModel, information
 from seqtruth.compiled import F32, F64, I8, I32, I64, chunk_bounds, kernel, map_chunks
 from seqtruth.data import Crowd
+from seqtruth.engine import Labels, Parts, Sums
 from seqtruth.errors import ParameterError
-from seqtruth.expectations import Expectations, crowd_expectations
-from seqtruth.inference import FORBIDDEN, Chain, viterbi
+from seqtruth.expectations import Expectations, crowd_expectations, crowd_viterbi
+from seqtruth.inference import Chain
 from seqtruth.trace import Trace
 from seqtruth.vote import weighted_vote
 
@@ -40,13 +42,23 @@ SEQUENCES = ("markov", "independent", "uniform")
 LEAST_EVIDENCE = -50.0
 
 
+#: Further log evidence [T, L] on the tokens of a crowd, or how to find it on a part of one.
+Evidence = F32 | Callable[[Crowd], F32]
+
+
 class Tables(NamedTuple):
     """Parameters as the E-step reads them: log worker table, chain weights, log evidence."""
 
     workers: F64
     start: F64
     transition: F64 | None
-    evidence: F32 | None
+    evidence: Evidence | None
+
+    def on(self, part: Crowd) -> Tables:
+        """The same with the evidence on this part."""
+        if callable(self.evidence):
+            return self._replace(evidence=self.evidence(part))
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +67,8 @@ class CrowdHMM:
 
     Parameters
     ----------
-    crowd, known : annotations, and true labels that are given (-1: not given) and stay fixed.
+    crowd, known : annotations, and true labels that are given (-1: not given) and stay fixed. A crowd
+        in parts has no known labels and no words, and its evidence is found part by part.
     workers : the worker model.
     accuracy : float64[W], reliabilities known beforehand (nan: none).
     sequence : ``"markov"``, ``"independent"`` (a class prior for every token) or ``"uniform"``.
@@ -74,7 +87,7 @@ class CrowdHMM:
         posterior, tags = model.expect(state, evidence).posterior, model.decode(state, evidence)
     """
 
-    crowd: Crowd
+    crowd: Crowd | Parts
     workers: WorkerModel
     known: I8 | None = None
     accuracy: F64 | None = None
@@ -106,9 +119,9 @@ class CrowdHMM:
             state |= self.words.prior(len(scheme.labels), self.word)
         return state
 
-    def start(self, posterior: F32 | None = None) -> State:
-        """Parameters to begin with: the prior, or what ``posterior`` [T, L] (a vote) would teach."""
-        if posterior is None:
+    def start(self, beginning: Evidence | None = None) -> State:
+        """Parameters to begin with: the prior, or what posteriors [T, L] (a vote) would teach."""
+        if beginning is None:
             return self.prior
         crowd = self.crowd
         width = crowd.n_labels if self.workers.previous else 1
@@ -119,18 +132,33 @@ class CrowdHMM:
             begin, moves = even * legal.start, legal.transition / crowd.n_labels
         else:
             begin, moves = even, None
-        vote = np.log(np.maximum(posterior, np.float32(dirichlet.SMALLEST)))
-        found = crowd_expectations(crowd, flat, begin, moves, vote, self.known)
+        if callable(beginning):
+            vote: Evidence = partial(_log_of, beginning)
+        else:
+            vote = _log(beginning)
+        found = self._expect(Tables(flat, begin, moves, vote), self.words is not None)
         return self._update(found, self._logs(self.prior))
 
-    def expect(self, state: State, evidence: F32 | None = None) -> Expectations:
+    def expect(
+        self, state: State, evidence: Evidence | None = None, keep_posterior: bool = True
+    ) -> Expectations:
         """Posteriors of the tags and expected counts under these parameters."""
-        tables = self.tables(state, evidence)
-        return crowd_expectations(self.crowd, *tables, known=self.known)
+        return self._expect(self.tables(state, evidence), keep_posterior)
 
-    def advance(self, state: State, evidence: F32 | None = None) -> Round:
+    def _expect(self, tables: Tables, keep_posterior: bool) -> Expectations:
+        if isinstance(self.crowd, Crowd):
+            said = tables.on(self.crowd)
+            return crowd_expectations(
+                self.crowd, *said, known=self.known, keep_posterior=keep_posterior
+            )
+        sums = self.crowd.add_up(partial(_expected_sums, tables=tables))
+        nothing = np.zeros((0, self.crowd.n_labels), np.float32)
+        log_likelihood = float(sums.pop("log_likelihood")[0])
+        return Expectations(nothing, **sums, log_likelihood=log_likelihood)
+
+    def advance(self, state: State, evidence: Evidence | None = None) -> Round:
         """One round; the objective is that of ``state``."""
-        found = self.expect(state, evidence)
+        found = self.expect(state, evidence, keep_posterior=self.words is not None)
         parts = {"labels": found.log_likelihood}
         for name, prior in self.prior.items():
             term = dirichlet.objective_term(state[name], prior, self.variational)
@@ -139,25 +167,12 @@ class CrowdHMM:
         new = self._update(found, self._logs(state))
         return Round(new, sum(parts.values()), parts)
 
-    def decode(self, state: State, evidence: F32 | None = None) -> I8:
+    def decode(self, state: State, evidence: Evidence | None = None) -> I8:
         """The best legal path of every sentence (the best tag of every token without a chain)."""
-        tables = self.tables(state, evidence)
-        scores = label_scores(self.crowd, tables.workers)
-        if tables.evidence is not None:
-            scores += tables.evidence
-        if self.known is not None:
-            given = np.flatnonzero(self.known >= 0)
-            kept = scores[given, self.known[given]]
-            # Known tags weigh more than the scheme: they stay even where they break it.
-            scores[given] = 4 * FORBIDDEN
-            scores[given, self.known[given]] = kept
-        offsets, n_labels = self.crowd.corpus.token_offsets, self.crowd.n_labels
-        if tables.transition is None:
-            return viterbi(scores + np.log(tables.start), offsets, Chain.free(n_labels))
-        end = self.crowd.scheme.end.astype(np.float64)
-        return viterbi(scores, offsets, Chain(tables.start, tables.transition, end))
+        assert isinstance(self.crowd, Crowd)
+        return _decode(self.crowd, self.tables(state, evidence), self.known)
 
-    def outcome(self, state: State, trace: Trace, evidence: F32 | None = None) -> Outcome:
+    def outcome(self, state: State, trace: Trace, evidence: Evidence | None = None) -> Outcome:
         """What an aggregator hands back: tags, posteriors, annotators' confusions and weights."""
         found = self.expect(state, evidence)
         confusion = self.workers.confusion(state, self.prior, self.crowd.n_labels)
@@ -167,7 +182,16 @@ class CrowdHMM:
             confusion=confusion.astype(np.float32),
         )  # fmt: skip
 
-    def tables(self, state: State, evidence: F32 | None = None) -> Tables:
+    def outcome_on_parts(self, state: State, trace: Trace) -> PartsOutcome:
+        """The same for a crowd in parts, whose labels are made where the parts are."""
+        found = self.expect(state)
+        confusion = self.workers.confusion(state, self.prior, self.crowd.n_labels)
+        return PartsOutcome(
+            partial(_label, tables=self.tables(state)), information(confusion, found.prior), trace,
+            confusion=confusion.astype(np.float32),
+        )  # fmt: skip
+
+    def tables(self, state: State, evidence: Evidence | None = None) -> Tables:
         """Logarithms of the parameters, laid out for the E-step."""
         logs, n_labels = self._logs(state), self.crowd.n_labels
         start, transition = np.full(n_labels, 1.0 / n_labels), None
@@ -177,10 +201,12 @@ class CrowdHMM:
             scheme = self.crowd.scheme
             start = np.where(scheme.start, np.exp(logs["start"]), 0.0)
             transition = np.where(scheme.allowed, np.exp(logs["transition"]), 0.0)
-        said = None if evidence is None else np.maximum(evidence, np.float32(LEAST_EVIDENCE))
+        said = evidence
+        if evidence is not None and not callable(evidence):
+            said = np.maximum(evidence, np.float32(LEAST_EVIDENCE))
         if self.words is not None:
             text = self.words.evidence(logs)
-            said = text if said is None else said + text
+            said = text if said is None or callable(said) else said + text
         return Tables(self.workers.table(logs, n_labels), start, transition, said)
 
     def _logs(self, state: State) -> State:
@@ -201,16 +227,65 @@ def fit(
     model: CrowdHMM, task: Task, begin: Callable[[], State], max_iter: int, tol: float
 ) -> Outcome:
     """Rounds from ``begin()`` until nothing changes, through the house's loop."""
-    measure = "lower bound" if model.variational else "log likelihood"
-    state, trace = iterate(begin, model.advance, task.rules(max_iter, tol, measure))
+    state, trace = iterate(begin, model.advance, task.rules(max_iter, tol, _measure(model)))
     return model.outcome(state, trace)
+
+
+def fit_parts(
+    model: CrowdHMM, task: PartsTask, begin: Callable[[], State], max_iter: int, tol: float
+) -> PartsOutcome:
+    """The same on a crowd in parts."""
+    state, trace = iterate(begin, model.advance, task.rules(max_iter, tol, _measure(model)))
+    return model.outcome_on_parts(state, trace)
+
+
+def _measure(model: CrowdHMM) -> str:
+    return "lower bound" if model.variational else "log likelihood"
 
 
 def majority(task: Task) -> F32:
     """[T, L]: shares of the votes, known labels among them: where most methods begin."""
-    crowd = task.crowd
+    return shares(task.crowd, task.known)
+
+
+def shares(crowd: Crowd, known: I8 | None = None) -> F32:
+    """[T, L]: shares of the votes."""
     ones = np.ones(crowd.n_workers)
-    return weighted_vote(crowd, ones, np.ones(crowd.n_labels), known=task.known).probabilities
+    return weighted_vote(crowd, ones, np.ones(crowd.n_labels), known=known).probabilities
+
+
+def posteriors(part: Crowd, tables: Tables) -> F32:
+    """[T, L]: what these parameters say of a part's tokens."""
+    return crowd_expectations(part, *tables.on(part)).posterior
+
+
+def _expected_sums(part: Crowd, tables: Tables) -> Sums:
+    found = crowd_expectations(part, *tables.on(part), keep_posterior=False)
+    return {
+        "workers": found.workers,
+        "start": found.start,
+        "transition": found.transition,
+        "prior": found.prior,
+        "log_likelihood": np.array([found.log_likelihood]),
+    }
+
+
+def _decode(crowd: Crowd, tables: Tables, known: I8 | None) -> I8:
+    end = crowd.scheme.end.astype(np.float64)
+    workers, start, transition, evidence = tables.on(crowd)
+    return crowd_viterbi(crowd, workers, start, transition, end, evidence, known)
+
+
+def _label(part: Crowd, tables: Tables) -> Labels:
+    return chosen(part, _decode(part, tables, None), posteriors(part, tables))
+
+
+def _log(posterior: F32) -> F32:
+    return np.log(np.maximum(posterior, np.float32(dirichlet.SMALLEST)))
+
+
+def _log_of(beginning: Callable[[Crowd], F32], part: Crowd) -> F32:
+    return _log(beginning(part))
 
 
 #: Which part of the objective a parameter's term belongs to; all others are the annotators'.
@@ -220,7 +295,7 @@ _PARTS = {"start": "chain", "transition": "chain", "words": "text"}
 def label_scores(crowd: Crowd, table: F64) -> F64:
     """[T, L]: Σ_j table[j, c^j_{i-1}, c^j_i, l], what all annotators say of each token."""
     scores = np.zeros((crowd.n_tokens, table.shape[3]))
-    first_tag = crowd.row_offsets[crowd.sentence_rows]
+    first_tag = crowd.sentence_tags
     outside = max(crowd.scheme.outside, 0)
     offsets = crowd.corpus.token_offsets
 

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from seqtruth.aggregators.base import Aggregator, Outcome, Task, check_positive
-from seqtruth.aggregators.hmm import CrowdHMM, fit, majority
+from seqtruth.aggregators.hmm import (
+    CrowdHMM,
+    Evidence,
+    fit,
+    fit_parts,
+    majority,
+    posteriors,
+    shares,
+)
 from seqtruth.aggregators.loop import State
+from seqtruth.aggregators.parts import PartsOutcome, PartsTask, unsupported
 from seqtruth.aggregators.reliability import check_reliability, known_accuracies
 from seqtruth.aggregators.words import Words
 from seqtruth.aggregators.worker_models import (
     WORKER_MODELS,
     ConfusionMatrix,
 )
+from seqtruth.compiled import I8
+from seqtruth.data import Crowd
+from seqtruth.engine import Parts
 from seqtruth.errors import ParameterError
 
 STARTS = ("ds", "mv")
@@ -89,28 +102,52 @@ class HMMCrowd(Aggregator):
 
     def _fit(self, task: Task) -> Outcome:
         crowd = task.crowd
-        model = CrowdHMM(
-            crowd,
-            WORKER_MODELS[self.worker_model](self.smoothing, 0.0, self.reliability_strength),
-            known=task.known,
-            accuracy=known_accuracies(crowd, self.reliability),
-            chain=self.smoothing,
-            words=Words.of(crowd.corpus) if self.text_features else None,
-            word=self.word,
-            variational=self.variational,
-        )
+        words = Words.of(crowd.corpus) if self.text_features else None
+        model = self._model(crowd, task.known, words)
 
         def begin() -> State:
             vote = majority(task)
             if self.start == "mv":
                 return model.start(vote)
-            workers = ConfusionMatrix(self.smoothing, 0.0, self.reliability_strength)
-            tokens = replace(
-                model, workers=workers, sequence="independent", words=None, variational=False
-            )
-            state = tokens.start(vote)
-            for _ in range(DS_ROUNDS):
-                state = tokens.advance(state).state
+            tokens, state = self._tokens(model, vote)
             return model.start(tokens.expect(state).posterior)
 
         return fit(model, task, begin, self.max_iter, self.tol)
+
+    def _fit_parts(self, task: PartsTask) -> PartsOutcome:
+        if self.text_features:
+            raise unsupported(
+                self.name, "its words would be a table of all words", "set text_features=False"
+            )
+        model = self._model(task.parts, None, None)
+
+        def begin() -> State:
+            if self.start == "mv":
+                return model.start(shares)
+            tokens, state = self._tokens(model, shares)
+            return model.start(partial(posteriors, tables=tokens.tables(state)))
+
+        return fit_parts(model, task, begin, self.max_iter, self.tol)
+
+    def _model(self, crowd: Crowd | Parts, known: I8 | None, words: Words | None) -> CrowdHMM:
+        return CrowdHMM(
+            crowd,
+            WORKER_MODELS[self.worker_model](self.smoothing, 0.0, self.reliability_strength),
+            known=known,
+            accuracy=known_accuracies(crowd, self.reliability),
+            chain=self.smoothing,
+            words=words,
+            word=self.word,
+            variational=self.variational,
+        )
+
+    def _tokens(self, model: CrowdHMM, vote: Evidence) -> tuple[CrowdHMM, State]:
+        """Some rounds of Dawid-Skene from the vote."""
+        workers = ConfusionMatrix(self.smoothing, 0.0, self.reliability_strength)
+        tokens = replace(
+            model, workers=workers, sequence="independent", words=None, variational=False
+        )
+        state = tokens.start(vote)
+        for _ in range(DS_ROUNDS):
+            state = tokens.advance(state).state
+        return tokens, state

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seqtruth import archive
-from seqtruth.errors import ConvergenceWarning, InputError
+from seqtruth.errors import ConvergenceWarning, InputError, ParameterError
 from seqtruth.trace import Step, Trace
 
 State = archive.Arrays
@@ -85,6 +85,21 @@ class Rules:
     falls: bool = True
     checkpoint: Checkpoint | None = None
     progress: Progress | None = None
+
+
+def rules_for(
+    max_iter: int,
+    tol: float,
+    measure: str,
+    checkpoint: Checkpoint | None,
+    progress: Progress | None,
+) -> Rules:
+    """The stop rules, checked."""
+    if not isinstance(max_iter, int) or max_iter < 1:
+        raise ParameterError("max_iter must be a whole number from 1", got=repr(max_iter))
+    if not tol >= 0:
+        raise ParameterError("tol must not be negative", got=repr(tol))
+    return Rules(max_iter, tol, measure, measure == "objective", checkpoint, progress)
 
 
 def iterate(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from seqtruth.aggregators.base import Aggregator, Outcome, Task
+from seqtruth.aggregators.parts import PartsOutcome, PartsTask, voted
 from seqtruth.vote import weighted_vote
 
 
@@ -46,3 +48,10 @@ class MajorityVote(Aggregator):
             crowd, ones, np.ones(crowd.n_labels), ties=self.ties, seed=self.seed, known=task.known
         )
         return Outcome(vote.tags, vote.probabilities, ones)
+
+    def _fit_parts(self, task: PartsTask) -> PartsOutcome:
+        parts = task.parts
+        ones = np.ones(parts.n_workers)
+        units = np.ones(parts.n_labels)
+        label = partial(voted, weights=ones, units=units, ties=self.ties, seed=self.seed)
+        return PartsOutcome(label, ones)

@@ -9,6 +9,7 @@ import numpy as np
 
 from seqtruth.compiled import F64
 from seqtruth.data import Crowd
+from seqtruth.engine import Parts
 from seqtruth.errors import DataWarning, ParameterError
 
 #: A known accuracy stands for evidence, never for certainty: it is kept this far from 0 and 1.
@@ -31,7 +32,7 @@ def check_reliability(reliability: Mapping[str, float] | None, strength: float) 
             )
 
 
-def known_accuracies(crowd: Crowd, reliability: Mapping[str, float] | None) -> F64:
+def known_accuracies(crowd: Crowd | Parts, reliability: Mapping[str, float] | None) -> F64:
     """float64[W]: the accuracy given for each annotator, inside 0..1; nan where none is.
 
     >>> crowd = Crowd.of({"ann": [["O"]], "bob": [["O"]]}, [["yes"]])

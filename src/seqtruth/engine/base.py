@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -82,8 +82,19 @@ class Parts(ABC):
         """Σ over the parts of what ``function`` finds in each, added in the order of the parts."""
 
     @abstractmethod
+    def gather(self, function: Callable[[Crowd], Sums]) -> list[Sums]:
+        """What ``function`` finds in each part, in their order; for small things only."""
+
+    @abstractmethod
     def write(self, function: Callable[[Crowd], Labels], path: str | Path) -> None:
         """Write all labels, in the order of the parts, as a long Parquet table, whole or not at all."""
+
+
+class SparkFrame(Protocol):
+    """A Spark DataFrame, as far as one can be told without importing Spark."""
+
+    @property
+    def mapInArrow(self) -> Any: ...  # noqa: N802
 
 
 def add(parts: Iterable[Sums]) -> Sums:
