@@ -1,4 +1,4 @@
-"""The E-step of every probabilistic method: what annotators, chain and evidence say of the truth."""
+"""What annotators, chain and evidence say of the truth: posteriors, expected counts, best paths."""
 
 from __future__ import annotations
 
@@ -8,13 +8,27 @@ import numpy as np
 
 from seqtruth.compiled import F32, F64, I8, I32, I64, chunk_bounds, kernel, map_chunks
 from seqtruth.data import Crowd
-from seqtruth.inference import FORBIDDEN, forward_backward_sentence
+from seqtruth.inference import FORBIDDEN, Chain, longest_sentence
+from seqtruth.lanes import (
+    PRODUCT,
+    TIE,
+    add_row,
+    exponential_row,
+    forward_backward_rows,
+    padded,
+    scale_row,
+    total_of,
+    viterbi_rows,
+)
+
+#: Chunks are as few as keep their tables of counts within this, but two at least.
+MAX_COUNT_BYTES = 128 << 20
 
 
 class Expectations(NamedTuple):
     """Sufficient statistics of one pass over a crowd (all of them add up over partitions).
 
-    posterior : float32[T, L], P(t_i = l | everything).
+    posterior : float32[T, L], P(t_i = l | everything); float32[0, L] where it was not to be kept.
     workers : float64[W, P, C, L], expected number of times annotator w gave tag c where his own
         previous tag was p and the true label is l (P is 1 where the previous tag does not matter).
     start, transition : float64[L], float64[L, L], expected counts of the label chain.
@@ -38,6 +52,7 @@ def crowd_expectations(
     transition: F64 | None,
     evidence: F32 | None = None,
     known: I8 | None = None,
+    keep_posterior: bool = True,
 ) -> Expectations:
     """E-step of every probabilistic method: from log tables to posteriors and expected counts.
 
@@ -53,35 +68,163 @@ def crowd_expectations(
         ``start`` is the class prior of each.
     evidence : [T, L] further log evidence, such as a predictor's.
     known : int8[T], true labels that are given (-1: not given); they are kept fixed.
+    keep_posterior : without, only sums are made and nothing as long as the crowd.
     """
     n_labels = len(start)
-    posterior = np.empty((crowd.n_tokens, n_labels), np.float32)
-    outside = max(crowd.scheme.outside, 0)
+    posterior = np.empty((crowd.n_tokens if keep_posterior else 0, n_labels), np.float32)
     chained = transition is not None
-    trans = np.ones((n_labels, n_labels)) if transition is None else transition
-    first_tag = crowd.row_offsets[crowd.sentence_rows]
-    none = np.zeros((0, n_labels), np.float32)
+    weights = np.ones((n_labels, n_labels)) if transition is None else transition
+    trans = padded(weights, 2)
+    with np.errstate(divide="ignore"):
+        base = np.zeros(n_labels) if chained else np.log(start)
+    said = _Said.of(crowd, table, base, evidence, known)
+    first, transposed = padded(start[None]), np.ascontiguousarray(trans.T)
+    width = trans.shape[1]
 
     def run(a: int, b: int) -> tuple[F64, F64, float]:
-        counts = np.zeros(table.shape)
-        chain = np.zeros((n_labels + 2, n_labels))
+        counts, chain = np.zeros(said.table.shape), np.zeros((n_labels + 2, width))
         log_likelihood = _expectations_chunk(
-            crowd.tags, first_tag, crowd.corpus.token_offsets, crowd.sentence_rows, crowd.row_worker,
-            a, b, table, start, trans, chained, outside,
-            none if evidence is None else evidence,
-            np.zeros(0, np.int8) if known is None else known,
-            posterior, counts, chain,
-        )  # fmt: skip
+            *said, a, b, first, trans, transposed, chained, posterior, counts, chain
+        )
         return counts, chain, log_likelihood
 
-    parts = map_chunks(run, chunk_bounds(crowd.corpus.token_offsets))
-    workers, chain = np.zeros(table.shape), np.zeros((n_labels + 2, n_labels))
+    parts = map_chunks(run, _bounds(said.offsets, said.table.nbytes))
+    workers, chain = np.zeros((*table.shape[:3], width)), np.zeros((n_labels + 2, width))
+    flat = workers.reshape(said.table.shape)
     for counts, part, _ in parts:
-        workers += counts
+        flat += counts
         chain += part
+    chain = np.ascontiguousarray(chain[:, :n_labels])
     return Expectations(
-        posterior, workers, chain[-2], chain[:-2], chain[-1], sum(part[2] for part in parts)
+        posterior,
+        np.ascontiguousarray(workers[..., :n_labels]),
+        chain[-2],
+        chain[:-2] * weights,
+        chain[-1],
+        sum(part[2] for part in parts),
     )
+
+
+def crowd_viterbi(
+    crowd: Crowd,
+    table: F64,
+    start: F64,
+    transition: F64 | None,
+    end: F64,
+    evidence: F32 | None = None,
+    known: I8 | None = None,
+) -> I8:
+    """The label sequences of the largest weight, as :func:`crowd_expectations` weighs them.
+
+    Ties go to the label that comes first in the scheme. Known labels stay even where they break the
+    rules of the chain. Without ``transition`` it is the best label of every token.
+
+    Parameters
+    ----------
+    table, start, transition, evidence, known : as for :func:`crowd_expectations`.
+    end : weights of a sentence's last label (of no account without ``transition``).
+    """
+    n_labels = len(start)
+    chained = transition is not None
+    with np.errstate(divide="ignore"):
+        base = np.zeros(n_labels) if chained else np.log(start)
+    said = _Said.of(crowd, table, base, evidence, known)
+    logs = Chain(start, np.ones((1, 1)) if transition is None else transition, end).logs()
+    first, last, trans = padded(logs.start[None]), padded(logs.end[None]), padded(logs.transition, 2)
+    tags = np.empty(crowd.n_tokens, np.int8)
+    map_chunks(
+        lambda a, b: _viterbi_chunk(*said, a, b, first, trans, last, chained, tags),
+        chunk_bounds(said.offsets),
+    )
+    return tags
+
+
+class _Said(NamedTuple):
+    """What the kernels read of a crowd.
+
+    table : [W * P * C, L], rows of log probabilities, padded; ``n_previous``, ``n_tags`` are P and C.
+    base : [1, L], what every token's scores begin with.
+    evidence, known : of length 0 where there is none.
+    """
+
+    tags: I8
+    first_tag: I64
+    offsets: I64
+    sentence_rows: I64
+    row_worker: I32
+    outside: int
+    n_labels: int
+    n_previous: int
+    n_tags: int
+    table: F64
+    base: F64
+    evidence: F32
+    known: I8
+
+    @staticmethod
+    def of(crowd: Crowd, table: F64, base: F64, evidence: F32 | None, known: I8 | None) -> _Said:
+        n_labels = table.shape[3]
+        wide = padded(table)
+        return _Said(
+            crowd.tags,
+            crowd.row_offsets[crowd.sentence_rows],
+            crowd.corpus.token_offsets,
+            crowd.sentence_rows,
+            crowd.row_worker,
+            max(crowd.scheme.outside, 0),
+            n_labels,
+            *table.shape[1:3],
+            wide.reshape(-1, wide.shape[3]),
+            padded(base[None], fill=-np.inf),
+            np.zeros((0, n_labels), np.float32) if evidence is None else evidence,
+            np.zeros(0, np.int8) if known is None else known,
+        )
+
+
+def _bounds(offsets: I64, table_bytes: int) -> I64:
+    """Where to cut, so that one table of counts for every chunk is not too much memory."""
+    bounds = chunk_bounds(offsets)
+    most = max(2, MAX_COUNT_BYTES // max(1, table_bytes))
+    if len(bounds) - 1 <= most:
+        return bounds
+    return bounds[np.arange(most + 1) * (len(bounds) - 1) // most]
+
+
+@kernel
+def _hear(
+    tags: I8,
+    first_tag: I64,
+    offsets: I64,
+    sentence_rows: I64,
+    row_worker: I32,
+    outside: int,
+    n_labels: int,
+    n_previous: int,
+    n_tags: int,
+    table: F64,
+    base: F64,
+    evidence: F32,
+    s: int,
+    scores: F64,
+) -> None:
+    """Scores of one sentence's tokens: base, evidence and what every annotator says."""
+    a, n, width = offsets[s], offsets[s + 1] - offsets[s], scores.shape[1]
+    for i in range(n):
+        for k in range(width):
+            scores[i, k] = base[0, k]
+    for r in range(sentence_rows[s], sentence_rows[s + 1]):
+        at = first_tag[s] + (r - sentence_rows[s]) * n
+        of_worker, previous = row_worker[r] * n_previous, outside if n_previous > 1 else 0
+        for i in range(n):
+            tag = tags[at + i]
+            if tag >= 0:
+                add_row(scores, i, table, (of_worker + previous) * n_tags + tag, width, 1.0)
+            if n_previous > 1:
+                previous = tag if tag >= 0 else outside
+    if len(evidence):
+        for i in range(n):
+            for k in range(n_labels):
+                scores[i, k] += evidence[a + i, k]
 
 
 @kernel
@@ -91,98 +234,129 @@ def _expectations_chunk(
     offsets: I64,
     sentence_rows: I64,
     row_worker: I32,
-    first: int,
-    last: int,
-    table: F64,
-    start: F64,
-    trans: F64,
-    chained: bool,
     outside: int,
+    n_labels: int,
+    n_previous: int,
+    n_tags: int,
+    table: F64,
+    base: F64,
     evidence: F32,
     known: I8,
+    first: int,
+    last: int,
+    start: F64,
+    trans: F64,
+    transposed: F64,
+    chained: bool,
     posterior: F32,
     counts: F64,
     chain: F64,
 ) -> float:
-    n_labels = len(start)
-    by_previous = table.shape[1] > 1
-    longest = 1
-    for s in range(first, last):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    scores, alpha, q = (
-        np.empty((longest, n_labels)),
-        np.empty((longest, n_labels)),
-        np.empty((longest, n_labels)),
-    )
-    norm, end, spoken = np.empty(longest), np.ones(n_labels), np.empty(longest, np.bool_)
-    log_start = np.log(start)
+    longest, width = longest_sentence(offsets, first, last), table.shape[1]
+    q, alpha, beta = np.empty((longest, width)), np.empty((longest, width)), np.empty((2, width))
+    inverse, end, spoken = np.empty(longest), np.ones((1, width)), np.empty(longest, np.bool_)
     total = 0.0
     for s in range(first, last):
         a, n = offsets[s], offsets[s + 1] - offsets[s]
-        scores[:n] = 0.0
-        spoken[:n] = chained
-        if len(evidence):
-            for i in range(n):
-                for k in range(n_labels):
-                    scores[i, k] = evidence[a + i, k]
-        for r in range(sentence_rows[s], sentence_rows[s + 1]):
-            at, worker = first_tag[s] + (r - sentence_rows[s]) * n, row_worker[r]
-            previous = outside if by_previous else 0
-            for i in range(n):
-                tag = tags[at + i]
-                if tag >= 0:
-                    spoken[i] = True
-                    row = table[worker, previous, tag]
-                    for k in range(n_labels):
-                        scores[i, k] += row[k]
-                if by_previous:
-                    previous = tag if tag >= 0 else outside
+        _hear(
+            tags, first_tag, offsets, sentence_rows, row_worker, outside, n_labels, n_previous,
+            n_tags, table, base, evidence, s, q,
+        )  # fmt: skip
         if len(known):
             for i in range(n):
                 if known[a + i] >= 0:
                     for k in range(n_labels):
                         if k != known[a + i]:
-                            scores[i, k] = FORBIDDEN
+                            q[i, k] = FORBIDDEN + base[0, k]
+        for i in range(n):
+            total += exponential_row(q, i)
         if chained:
-            total += forward_backward_sentence(
-                scores[:n], start, trans, end, alpha, norm, q[:n], chain[:n_labels]
+            total += forward_backward_rows(
+                q, n, start, trans, transposed, end, n_labels, 1.0, alpha, inverse, beta, chain
             )
         else:
-            for i in range(n):
-                total += _independent(scores[i], log_start, q[i])
-        for i in range(n):
-            for k in range(n_labels):
-                posterior[a + i, k] = q[i, k]
-                if spoken[i]:
-                    chain[n_labels + 1, k] += q[i, k]
-        if n:
-            for k in range(n_labels):
-                chain[n_labels, k] += q[0, k]
+            total += _normalise(q, n)
+        spoken[:n] = chained
         for r in range(sentence_rows[s], sentence_rows[s + 1]):
-            at, worker = first_tag[s] + (r - sentence_rows[s]) * n, row_worker[r]
-            previous = outside if by_previous else 0
+            at = first_tag[s] + (r - sentence_rows[s]) * n
+            of_worker, previous = row_worker[r] * n_previous, outside if n_previous > 1 else 0
             for i in range(n):
                 tag = tags[at + i]
                 if tag >= 0:
-                    count = counts[worker, previous, tag]
-                    for k in range(n_labels):
-                        count[k] += q[i, k]
-                if by_previous:
+                    spoken[i] = True
+                    add_row(counts, (of_worker + previous) * n_tags + tag, q, i, width, 1.0)
+                if n_previous > 1:
                     previous = tag if tag >= 0 else outside
+        for i in range(n):
+            if spoken[i]:
+                add_row(chain, n_labels + 1, q, i, width, 1.0)
+        if n:
+            add_row(chain, n_labels, q, 0, width, 1.0)
+        if len(posterior):
+            for i in range(n):
+                for k in range(n_labels):
+                    posterior[a + i, k] = q[i, k]
     return total
 
 
 @kernel
-def _independent(scores: F64, log_start: F64, q: F64) -> float:
-    """Posterior of one token under a class prior; returns its log evidence."""
-    top = scores[0] + log_start[0]
-    for k in range(len(q)):
-        q[k] = scores[k] + log_start[k]
-        top = max(top, q[k])
-    scale = 0.0
-    for k in range(len(q)):
-        q[k] = np.exp(q[k] - top)
-        scale += q[k]
-    for k in range(len(q)):
-        q[k] /= scale
-    return float(top + np.log(scale))
+def _normalise(q: F64, n: int) -> float:
+    """Bring rows to the sum 1; returns Σ log of what they summed up to."""
+    total, product = 0.0, 1.0
+    for i in range(n):
+        scale = total_of(q, i)
+        scale_row(q, i, 1.0 / scale)
+        product *= scale
+        if not product < PRODUCT:
+            total += np.log(product)
+            product = 1.0
+    return float(total + np.log(product))
+
+
+@kernel
+def _viterbi_chunk(
+    tags: I8,
+    first_tag: I64,
+    offsets: I64,
+    sentence_rows: I64,
+    row_worker: I32,
+    outside: int,
+    n_labels: int,
+    n_previous: int,
+    n_tags: int,
+    table: F64,
+    base: F64,
+    evidence: F32,
+    known: I8,
+    first: int,
+    last: int,
+    start: F64,
+    trans: F64,
+    end: F64,
+    chained: bool,
+    path: I8,
+) -> None:
+    longest, width = longest_sentence(offsets, first, last), table.shape[1]
+    scores, best, back = np.empty((longest, width)), np.empty((2, width)), np.empty((longest, width))
+    for s in range(first, last):
+        a, n = offsets[s], offsets[s + 1] - offsets[s]
+        _hear(
+            tags, first_tag, offsets, sentence_rows, row_worker, outside, n_labels, n_previous,
+            n_tags, table, base, evidence, s, scores,
+        )  # fmt: skip
+        if len(known):
+            for i in range(n):
+                if known[a + i] >= 0:
+                    for k in range(n_labels):
+                        if k != known[a + i]:
+                            # more than what the scheme forbids: known tags stay even against it
+                            scores[i, k] = 4 * FORBIDDEN
+        if chained:
+            viterbi_rows(scores, n, start, trans, end, n_labels, best, back, path, a)
+        else:
+            for i in range(n):
+                choice = 0
+                for k in range(1, n_labels):
+                    if scores[i, k] > scores[i, choice] + TIE:
+                        choice = k
+                path[a + i] = choice

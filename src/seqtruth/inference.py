@@ -11,10 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from seqtruth.compiled import F32, F64, I8, I64, Bool, chunk_bounds, kernel, map_chunks
+from seqtruth.lanes import (
+    TIE as TIE,
+)
+from seqtruth.lanes import (
+    add_row,
+    exponential_row,
+    forward_backward_rows,
+    padded,
+    viterbi_rows,
+)
 from seqtruth.scheme import Scheme
 
-#: Scores closer than this are ties, so that the order of a sum cannot pick the winner.
-TIE = 1e-9
 #: Logarithm of what is forbidden; finite, so that a forbidden path still has an order.
 FORBIDDEN = -1e9
 
@@ -87,17 +95,26 @@ def _count_illegal(tags: I8, offsets: I64, start: Bool, allowed: Bool, end: Bool
                 out[s] += 1
 
 
+@kernel
+def longest_sentence(offsets: I64, first: int, last: int) -> int:
+    """Number of tokens of the longest of these sentences, at least 1."""
+    longest = 1
+    for s in range(first, last):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    return longest
+
+
 def viterbi(scores: F32 | F64, offsets: I64, chain: Chain) -> I8:
     """The best path of every sentence, max Σ_i score[i, y_i] + Σ_i log transition.
 
     Ties go to the label that comes first in the scheme.
     """
     logs = chain.logs()
+    start, end = padded(logs.start[None]), padded(logs.end[None])
+    trans = padded(logs.transition, 2)
     tags = np.empty(int(offsets[-1]), np.int8)
     map_chunks(
-        lambda a, b: _viterbi_chunk(
-            scores, offsets, a, b, logs.start, logs.transition, logs.end, tags
-        ),
+        lambda a, b: _viterbi_chunk(scores, offsets, a, b, start, trans, end, tags),
         chunk_bounds(offsets),
     )
     return tags
@@ -114,15 +131,16 @@ def _viterbi_chunk(
     end: F64,
     tags: I8,
 ) -> None:
-    longest = 1
+    n_labels, width = scores.shape[1], start.shape[1]
+    longest = longest_sentence(offsets, first, last)
+    work, best = np.zeros((longest, width)), np.empty((2, width))
+    back = np.empty((longest, width))
     for s in range(first, last):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    n_labels = len(start)
-    best = np.empty((2, n_labels))
-    back = np.empty((longest, n_labels), np.int8)
-    for s in range(first, last):
-        a, b = offsets[s], offsets[s + 1]
-        viterbi_sentence(scores[a:b], start, trans, end, best, back, tags[a:b])
+        a, n = offsets[s], offsets[s + 1] - offsets[s]
+        for i in range(n):
+            for k in range(n_labels):
+                work[i, k] = scores[a + i, k]
+        viterbi_rows(work, n, start, trans, end, n_labels, best, back, tags, a)
 
 
 @kernel
@@ -156,84 +174,6 @@ def viterbi_sentence(
         path[i - 1] = choice
 
 
-@kernel
-def forward_backward_sentence(
-    scores: F64, start: F64, trans: F64, end: F64, alpha: F64, norm: F64, q: F64, pairs: F64
-) -> float:
-    """Marginals of one sentence into ``q[n, L]``; adds expected transitions to ``pairs[L, L]``.
-
-    Scaled recursions (Rabiner 1989): α_i = e_i ∘ (α_{i-1} · A) / c_i,  β_{i-1} = A · (e_i ∘ β_i) / c_i,
-    q_i = α_i ∘ β_i, with e_i = exp(score_i - max score_i). ``alpha``, ``norm`` are work space.
-    Returns the log normaliser. Where forbidden transitions leave no path at all, the chain is
-    ignored at that token, so that the answer stays a distribution.
-    """
-    n, n_labels = scores.shape
-    if n == 0:
-        return 0.0
-    total = 0.0
-    for i in range(n):
-        top = scores[i, 0]
-        for k in range(1, n_labels):
-            top = max(top, scores[i, k])
-        for k in range(n_labels):
-            q[i, k] = np.exp(scores[i, k] - top)
-            alpha[i, k] = 0.0
-        if i == 0:
-            for k in range(n_labels):
-                alpha[0, k] = start[k] * q[0, k]
-        else:
-            for j in range(n_labels):
-                weight = alpha[i - 1, j]
-                for k in range(n_labels):
-                    alpha[i, k] += weight * trans[j, k]
-            for k in range(n_labels):
-                alpha[i, k] *= q[i, k]
-        scale = 0.0
-        for k in range(n_labels):
-            scale += alpha[i, k]
-        if scale <= 0.0:
-            for k in range(n_labels):
-                alpha[i, k] = q[i, k]
-                scale += q[i, k]
-        for k in range(n_labels):
-            alpha[i, k] /= scale
-        norm[i] = scale
-        total += np.log(scale) + top
-    beta, next_beta = np.empty(n_labels), np.empty(n_labels)
-    scale = 0.0
-    for k in range(n_labels):
-        scale += alpha[n - 1, k] * end[k]
-    if scale > 0.0:
-        total += np.log(scale)
-        for k in range(n_labels):
-            beta[k] = end[k] / scale
-    else:
-        beta[:] = 1.0
-    for i in range(n - 1, -1, -1):
-        if i > 0:
-            for k in range(n_labels):
-                next_beta[k] = q[i, k] * beta[k] / norm[i]
-        scale = 0.0
-        for k in range(n_labels):
-            q[i, k] = alpha[i, k] * beta[k]
-            scale += q[i, k]
-        if scale > 0.0:
-            for k in range(n_labels):
-                q[i, k] /= scale
-        else:
-            for k in range(n_labels):
-                q[i, k] = alpha[i, k]
-        if i > 0:
-            for j in range(n_labels):
-                value = 0.0
-                for k in range(n_labels):
-                    step = trans[j, k] * next_beta[k]
-                    value += step
-                    pairs[j, k] += alpha[i - 1, j] * step
-                beta[j] = value
-    return total
-
-
 def forward_backward(
     scores: F32 | F64, offsets: I64, chain: Chain, weights: F64 | None = None
 ) -> Posterior:
@@ -249,14 +189,21 @@ def forward_backward(
     weight = np.ones(n_sentences) if weights is None else weights
     marginals = np.empty((int(offsets[-1]), n_labels), np.float32)
     log_z = np.empty(n_sentences)
+    start, end = padded(chain.start[None]), padded(chain.end[None])
+    trans = padded(chain.transition, 2)
+    transposed = np.ascontiguousarray(trans.T)
 
     def run(a: int, b: int) -> F64:
-        counts = np.zeros((n_labels + 2, n_labels))
-        _forward_backward_chunk(scores, offsets, a, b, *chain, weight, marginals, log_z, counts)
+        counts = np.zeros((n_labels + 2, start.shape[1]))
+        _forward_backward_chunk(
+            scores, offsets, a, b, start, trans, transposed, end, weight, marginals, log_z, counts
+        )
         return counts
 
-    counts = sum(map_chunks(run, chunk_bounds(offsets)), np.zeros((n_labels + 2, n_labels)))
-    return Posterior(marginals, counts[-2], counts[:-2], counts[-1], log_z)
+    parts = map_chunks(run, chunk_bounds(offsets))
+    counts = sum(parts, np.zeros((n_labels + 2, start.shape[1])))[:, :n_labels]
+    pairs = counts[:-2] * chain.transition
+    return Posterior(marginals, counts[-2].copy(), pairs, counts[-1].copy(), log_z)
 
 
 @kernel
@@ -267,35 +214,32 @@ def _forward_backward_chunk(
     last: int,
     start: F64,
     trans: F64,
+    transposed: F64,
     end: F64,
     weights: F64,
     marginals: F32,
     log_z: F64,
     counts: F64,
 ) -> None:
-    n_labels = len(start)
-    longest = 1
-    for s in range(first, last):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    work, alpha, q = (
-        np.empty((longest, n_labels)),
-        np.empty((longest, n_labels)),
-        np.empty((longest, n_labels)),
-    )
-    norm, pairs = np.empty(longest), np.empty((n_labels, n_labels))
+    n_labels, width = marginals.shape[1], start.shape[1]
+    longest = longest_sentence(offsets, first, last)
+    q, alpha, beta = np.empty((longest, width)), np.empty((longest, width)), np.empty((2, width))
+    inverse = np.empty(longest)
     for s in range(first, last):
         a, n = offsets[s], offsets[s + 1] - offsets[s]
+        tops = 0.0
         for i in range(n):
             for k in range(n_labels):
-                work[i, k] = scores[a + i, k]
-        pairs[:] = 0.0
-        log_z[s] = forward_backward_sentence(work[:n], start, trans, end, alpha, norm, q[:n], pairs)
+                q[i, k] = scores[a + i, k]
+            for k in range(n_labels, width):
+                q[i, k] = -np.inf
+            tops += exponential_row(q, i)
+        log_z[s] = tops + forward_backward_rows(
+            q, n, start, trans, transposed, end, n_labels, weights[s], alpha, inverse, beta, counts
+        )
         for i in range(n):
             for k in range(n_labels):
                 marginals[a + i, k] = q[i, k]
         if n:
-            for j in range(n_labels):
-                counts[n_labels, j] += weights[s] * q[0, j]
-                counts[n_labels + 1, j] += weights[s] * q[n - 1, j]
-                for k in range(n_labels):
-                    counts[j, k] += weights[s] * pairs[j, k]
+            add_row(counts, n_labels, q, 0, width, weights[s])
+            add_row(counts, n_labels + 1, q, n - 1, width, weights[s])

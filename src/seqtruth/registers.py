@@ -1,0 +1,145 @@
+"""Four numbers at a time: vector registers for kernels that work on rows of label scores.
+
+The compiler does not by itself see that short loops over labels could use vector registers (for all it
+knows, the arrays may overlap). So the kernels here say it: a :class:`Four` lives in one register, is
+loaded from four neighbouring numbers, and every operation on it is one instruction on whatever machine
+this runs.
+Places in arrays are counted flat, from the first number, in C order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, register_model
+
+_DOUBLE, _LONG = ir.DoubleType(), ir.IntType(64)
+_DOUBLES, _LONGS = ir.VectorType(_DOUBLE, 4), ir.VectorType(_LONG, 4)
+
+
+class Four(types.Type):  # type: ignore[misc]
+    """Four float64 in one vector register; exists inside kernels only."""
+
+    def __init__(self) -> None:
+        super().__init__("Four")
+
+
+_four = Four()
+
+
+@register_model(Four)
+class _FourModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Four) -> None:
+        super().__init__(manager, kind, _DOUBLES)
+
+
+def _pointer(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [place]), _DOUBLES.as_pointer())
+
+
+def _all(value: Any) -> Any:
+    """A constant in all four."""
+    return ir.Constant(_LONGS if isinstance(value, int) else _DOUBLES, [value] * 4)
+
+
+@intrinsic  # type: ignore[misc]
+def load(typing: Any, array: Any, place: Any) -> Any:
+    """Four neighbours of a float64 array."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pointer(context, builder, signature.args[0], *args)
+        return builder.load(pointer, align=8)
+
+    return _four(array, types.int64), build
+
+
+@intrinsic  # type: ignore[misc]
+def store(typing: Any, array: Any, place: Any, value: Any) -> Any:
+    """Write four neighbours of a float64 array."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pointer(context, builder, signature.args[0], *args[:2])
+        builder.store(args[2], pointer, align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, _four), build
+
+
+@intrinsic  # type: ignore[misc]
+def fill(typing: Any, value: Any) -> Any:
+    """The same number four times."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        one = builder.insert_element(ir.Constant(_DOUBLES, ir.Undefined), args[0], ir.IntType(32)(0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4)
+        return builder.shuffle_vector(one, one, zeros)
+
+    return _four(types.float64), build
+
+
+@intrinsic  # type: ignore[misc]
+def pick(typing: Any, a: Any, place: Any) -> Any:
+    """One of the four."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.extract_element(args[0], args[1])
+
+    return types.float64(_four, types.int64), build
+
+
+@intrinsic  # type: ignore[misc]
+def add(typing: Any, a: Any, b: Any) -> Any:
+    """a + b."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.fadd(*args)
+
+    return _four(_four, _four), build
+
+
+@intrinsic  # type: ignore[misc]
+def multiply(typing: Any, a: Any, b: Any) -> Any:
+    """a · b."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.fmul(*args)
+
+    return _four(_four, _four), build
+
+
+@intrinsic  # type: ignore[misc]
+def multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
+    """a · b + c, in one instruction where the machine has it."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(_DOUBLES, [_DOUBLES] * 3)
+        name = "llvm.fmuladd.v4f64"
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+    return _four(_four, _four, _four), build
+
+
+@intrinsic  # type: ignore[misc]
+def where_greater(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
+    """yes where a > b, no elsewhere (also where either is nan)."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", args[0], args[1]), args[2], args[3])
+
+    return _four(_four, _four, _four, _four), build
+
+
+@intrinsic  # type: ignore[misc]
+def power_of_two(typing: Any, shifted: Any) -> Any:
+    """2^k, where ``shifted`` is k + :data:`ROUND`: k put where a number has its exponent."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        bits = builder.add(builder.bitcast(args[0], _LONGS), _all(1023))
+        return builder.bitcast(builder.shl(bits, _all(52)), _DOUBLES)
+
+    return _four(_four), build
