@@ -12,7 +12,7 @@ import numpy as np
 
 from seqtruth.compiled import F64, I8, Bool, kernel
 from seqtruth.errors import ParameterError
-from seqtruth.inference import TIE, viterbi_sentence
+from seqtruth.lanes import TIE, viterbi_rows
 from seqtruth.ties import draw
 
 NONE, EXACT, BIDIRECTIONAL, UNIDIRECTIONAL = range(4)
@@ -53,11 +53,16 @@ def inconsistency(path: I8, start: Bool, allowed: Bool, end: Bool) -> int:
 
 @kernel
 def exact_sentence(
-    y: F64, log_start: F64, log_trans: F64, log_end: F64, logs: F64, best: F64, back: I8, path: I8
+    y: F64, log_start: F64, log_trans: F64, log_end: F64, logs: F64, best: F64, back: F64, path: I8
 ) -> None:
-    """argmax over legal paths of Σ_i log y*[i, path_i]; ``logs[n, L]`` is work space."""
+    """argmax over legal paths of Σ_i log y*[i, path_i].
+
+    The chain's logarithms and the work space (``logs``, ``best``, ``back``) are padded, as
+    :func:`seqtruth.lanes.viterbi_rows` wants them.
+    """
     _logs(y, logs)
-    viterbi_sentence(logs, log_start, log_trans, log_end, best, back, path)
+    n, n_labels = y.shape
+    viterbi_rows(logs, n, log_start, log_trans, log_end, n_labels, best, back, path, 0)
 
 
 @kernel
@@ -87,7 +92,7 @@ def bidirectional_sentence(
     key: np.uint64,
     logs: F64,
     best: F64,
-    back: I8,
+    back: F64,
     forward: I8,
     path: I8,
 ) -> None:
@@ -98,16 +103,16 @@ def bidirectional_sentence(
     probability y*. One Viterbi pass with 0/1 transitions gives Y^2*. Backward traversal (Eq Y-3)
     does the same with (i-1, i). The path with more entity labels wins, ties by the seeded draw.
     """
-    n = len(path)
+    n, n_labels = y.shape
     _logs(y, logs)
     for i in range(n):
         if end[path[i]] if i == n - 1 else allowed[path[i], path[i + 1]]:
             logs[i, path[i]] = 0.0
-    viterbi_sentence(logs, log_start, log_trans, log_end, best, back, forward)
+    viterbi_rows(logs, n, log_start, log_trans, log_end, n_labels, best, back, forward, 0)
     for i in range(n):
         fine = start[path[i]] if i == 0 else allowed[path[i - 1], path[i]]
         logs[i, path[i]] = 0.0 if fine else np.log(max(y[i, path[i]], FLOOR))
-    viterbi_sentence(logs, log_start, log_trans, log_end, best, back, path)
+    viterbi_rows(logs, n, log_start, log_trans, log_end, n_labels, best, back, path, 0)
     more = 0
     for i in range(n):
         more += int(is_entity[forward[i]]) - int(is_entity[path[i]])

@@ -143,37 +143,6 @@ def _viterbi_chunk(
         viterbi_rows(work, n, start, trans, end, n_labels, best, back, tags, a)
 
 
-@kernel
-def viterbi_sentence(
-    scores: F32 | F64, start: F64, trans: F64, end: F64, best: F64, back: I8, path: I8
-) -> None:
-    """One sentence's best path into ``path``; ``best[2, L]`` and ``back[n, L]`` are work space."""
-    n, n_labels = len(path), len(start)
-    if n == 0:
-        return
-    for k in range(n_labels):
-        best[0, k] = start[k] + scores[0, k]
-    for i in range(1, n):
-        now, before = best[i % 2], best[(i - 1) % 2]
-        for k in range(n_labels):
-            top, source = before[0] + trans[0, k], 0
-            for j in range(1, n_labels):
-                value = before[j] + trans[j, k]
-                if value > top + TIE:
-                    top, source = value, j
-            now[k] = top + scores[i, k]
-            back[i, k] = source
-    final = best[(n - 1) % 2]
-    choice = 0
-    for k in range(1, n_labels):
-        if final[k] + end[k] > final[choice] + end[choice] + TIE:
-            choice = k
-    path[n - 1] = choice
-    for i in range(n - 1, 0, -1):
-        choice = back[i, choice]
-        path[i - 1] = choice
-
-
 def forward_backward(
     scores: F32 | F64, offsets: I64, chain: Chain, weights: F64 | None = None
 ) -> Posterior:

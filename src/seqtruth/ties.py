@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from seqtruth.compiled import F64, I8, I64, U64, kernel
 from seqtruth.errors import ParameterError
-from seqtruth.inference import TIE
+from seqtruth.lanes import TIE
 from seqtruth.scheme import Scheme
 
 RULES = ("alphabetical", "entity", "O", "random")

@@ -24,7 +24,8 @@ from seqtruth.consistency import (
     unidirectional_sentence,
 )
 from seqtruth.data import Crowd
-from seqtruth.inference import TIE, Chain
+from seqtruth.inference import Chain
+from seqtruth.lanes import TIE, padded
 from seqtruth.ties import order, pick, sentence_keys
 
 #: H(y, y*) diverges where y* gives an annotator's label no probability: y* is clipped here.
@@ -106,6 +107,7 @@ def weighted_vote(
     soft = np.empty((crowd.n_tokens if probabilities else 0, n_labels), np.float32)
     confidence = np.empty(crowd.n_sentences)
     logs = Chain.legal(scheme).logs()
+    chain = padded(logs.start[None]), padded(logs.transition, 2), padded(logs.end[None])
     how, preference = mode(decoding), order(ties, scheme)
     if ties == "random" or how == BIDIRECTIONAL:
         keys = sentence_keys(crowd.corpus.sentence_ids, seed)
@@ -120,7 +122,7 @@ def weighted_vote(
             weights, class_weights, hint.probabilities, hint.given, hint.weight,
             np.zeros(0, np.int8) if known is None else known,
             how, preference, ties == "random", keys,
-            scheme.start, scheme.allowed, scheme.end, *logs, scheme.is_entity, max(scheme.outside, 0),
+            scheme.start, scheme.allowed, scheme.end, *chain, scheme.is_entity, max(scheme.outside, 0),
             tags, soft, confidence, losses, sums,
         )  # fmt: skip
         return losses, sums
@@ -172,12 +174,13 @@ def _vote_chunk(
     for s in range(first, last):
         longest = max(longest, offsets[s + 1] - offsets[s])
         most = max(most, sentence_rows[s + 1] - sentence_rows[s])
-    y, logs = np.empty((longest, n_labels)), np.empty((longest, n_labels))
-    dense, sizes = np.empty((longest, n_labels)), np.empty(longest, np.int8)
-    best, back = np.empty((2, n_labels)), np.empty((longest, n_labels), np.int8)
+    y, dense = np.empty((longest, n_labels)), np.empty((longest, n_labels))
+    width = log_start.shape[1]
+    logs, best, back = np.zeros((longest, width)), np.empty((2, width)), np.empty((longest, width))
     path, choice = np.empty(longest, np.int8), np.empty(longest, np.int8)
     spare, places = np.empty(longest, np.int8), np.empty(longest, np.int32)
     given, slots = np.empty((longest, n_labels), np.int8), np.empty((most, longest), np.int8)
+    sizes = np.empty(longest, np.int8)
     rank = np.empty(n_labels, np.int8)
     for place in range(n_labels):
         rank[preference[place]] = place
@@ -368,7 +371,7 @@ def _decode(
     key: np.uint64,
     logs: F64,
     best: F64,
-    back: I8,
+    back: F64,
     spare: I8,
     path: I8,
 ) -> None:

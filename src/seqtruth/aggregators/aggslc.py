@@ -143,9 +143,7 @@ class _Fit:
 
     def __post_init__(self) -> None:
         method, crowd = self.method, self.task.crowd
-        self.units = class_weights(
-            method.class_weights, crowd.scheme, partial(vote_counts, crowd)
-        )
+        self.units = class_weights(method.class_weights, crowd.scheme, partial(vote_counts, crowd))
         self.prior = -np.log(known_accuracies(crowd, method.reliability))
         self.module = None
         if method.predictor is not None:

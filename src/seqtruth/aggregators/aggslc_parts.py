@@ -180,7 +180,13 @@ def _round(part: Crowd, judges: Judges, before: Judges | None) -> Sums:
         given = np.ones(part.n_sentences, np.bool_)
         found["prediction"] = np.array(
             prediction_losses(
-                predicted, given, vote.tags, vote.probabilities, vote.confidence, part, judges.average
+                predicted,
+                given,
+                vote.tags,
+                vote.probabilities,
+                vote.confidence,
+                part,
+                judges.average,
             ),
             np.float64,
         )

@@ -168,9 +168,7 @@ class Aggregator(ABC):
     def _kept(self, folder: str | Path | None, digest: str, resume: bool) -> Checkpoint | None:
         if folder is None:
             return None
-        return Checkpoint(
-            Path(folder), fingerprint(self.name, self.parameters(), digest), resume
-        )
+        return Checkpoint(Path(folder), fingerprint(self.name, self.parameters(), digest), resume)
 
     def _between_silences(self, task: Task, spoken: Bool, known: I8) -> Outcome:
         """Fit where somebody speaks; elsewhere what is known, silence included, stands."""

@@ -57,7 +57,10 @@ def alone(task: PartsTask, legal: bool) -> PartsOutcome:
     )
     ones = np.ones(1)
     label = partial(
-        voted, weights=ones, units=np.ones(task.parts.n_labels), decoding="exact" if legal else "none"
+        voted,
+        weights=ones,
+        units=np.ones(task.parts.n_labels),
+        decoding="exact" if legal else "none",
     )
     return PartsOutcome(label, ones)
 

@@ -94,7 +94,7 @@ class SparkFrame(Protocol):
     """A Spark DataFrame, as far as one can be told without importing Spark."""
 
     @property
-    def mapInArrow(self) -> Any: ...  # noqa: N802
+    def mapInArrow(self) -> Any: ...
 
 
 def add(parts: Iterable[Sums]) -> Sums:
