@@ -187,7 +187,8 @@ def test_expected_losses_count_as_so_many_tokens() -> None:
     np.testing.assert_array_equal(mixed[:4], plain[:4])
     n = vote.stakes[4]
     assert mixed[4] == pytest.approx((plain[4] * n + 0.5 * 30) / (n + 30))
-    np.testing.assert_array_equal(average_losses(vote.sums, crowd.worker_tokens, "entity", prior, 0.0), plain)
+    nothing = average_losses(vote.sums, crowd.worker_tokens, "entity", prior, 0.0)
+    np.testing.assert_array_equal(nothing, plain)
 
 
 def test_predictor_is_judged_where_it_spoke() -> None:

@@ -54,11 +54,10 @@ class Tables(NamedTuple):
     transition: F64 | None
     evidence: Evidence | None
 
-    def on(self, part: Crowd) -> Tables:
-        """The same with the evidence on this part."""
-        if callable(self.evidence):
-            return self._replace(evidence=self.evidence(part))
-        return self
+    def on(self, part: Crowd) -> tuple[F64, F64, F64 | None, F32 | None]:
+        """The four, with the evidence on this part."""
+        said = self.evidence(part) if callable(self.evidence) else self.evidence
+        return self.workers, self.start, self.transition, said
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +146,8 @@ class CrowdHMM:
 
     def _expect(self, tables: Tables, keep_posterior: bool) -> Expectations:
         if isinstance(self.crowd, Crowd):
-            said = tables.on(self.crowd)
             return crowd_expectations(
-                self.crowd, *said, known=self.known, keep_posterior=keep_posterior
+                self.crowd, *tables.on(self.crowd), self.known, keep_posterior
             )
         sums = self.crowd.add_up(partial(_expected_sums, tables=tables))
         nothing = np.zeros((0, self.crowd.n_labels), np.float32)
