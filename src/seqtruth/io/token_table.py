@@ -35,7 +35,7 @@ def token_table(crowd: Crowd, confidence: Confidence) -> pa.Table:
 def save_tokens(crowd: Crowd, path: Path, confidence: Confidence) -> None:
     """Write a Parquet table with one row per annotator and token."""
     with token_writer(path, _with_tokens(crowd), _with_documents(crowd)) as writer:
-        writer.write(crowd, None if confidence is None else np.asarray(confidence, np.float32))
+        writer.write(crowd, confidence)
 
 
 @contextmanager
@@ -64,6 +64,8 @@ class TokenWriter:
 
     def write(self, crowd: Crowd, confidence: Confidence) -> None:
         """Append a crowd; all must have a confidence (one number per token), or none."""
+        if confidence is not None:
+            confidence = np.asarray(confidence, np.float32)
         for piece in _pieces(crowd, confidence, self._tokens, self._documents):
             if self._file is None:
                 # Without Arrow's own schema, other tools see plain text, not categories.
