@@ -44,6 +44,10 @@ _TAG = re.compile(r"([BIESLU])-(.+)", re.DOTALL)
 #: Tags take one byte at rest; -1 is kept for "not labelled".
 MAX_LABELS = 127
 
+#: Where there are more labels than this, no pairs are counted: making the scheme says that they are
+#: too many.
+MAX_DETECTED = 1024
+
 
 @dataclass(frozen=True)
 class Scheme:
@@ -214,7 +218,26 @@ def detect(
     least a tenth of what B and S (U) open, else they are faults of IOB2. In IOB2 an entity opens
     with B-, in IOB1 with I- unless it touches another one of its type.
     """
-    counts = np.bincount(tags[tags >= 0], minlength=len(labels)).tolist()
+    n = len(labels)
+    if n > MAX_DETECTED:
+        return "plain"
+    here = np.append(np.arange(n), n)[tags]
+    before = np.roll(here, 1)
+    before[starts[starts < len(tags)]] = n
+    pairs = np.bincount(before * (n + 1) + here, minlength=(n + 1) ** 2)
+    return detect_from_pairs(labels, pairs.reshape(n + 1, n + 1)[:, :n])
+
+
+def detect_from_pairs(labels: Sequence[str], pairs: npt.NDArray[np.int64]) -> str:
+    """Name the scheme from sums alone, so that parts of a crowd can be counted and added up.
+
+    Parameters
+    ----------
+    labels : the text of each code.
+    pairs : int64[L + 1, L], how often each code stands right after each other one; the last row
+        counts those that open a sequence or stand after a missing tag.
+    """
+    counts = pairs.sum(axis=0).tolist()
     used = {tag: n for tag, n in zip(labels, counts, strict=True) if n and tag != "O"}
     if not used:
         return "iob2"
@@ -236,12 +259,9 @@ def detect(
         return "io"
     type_names = sorted({tag[2:] for tag in prefixed})
     type_of = np.array([type_names.index(t[2:]) if t in prefixed else -1 for t in labels] + [-2])
-    begins = np.array([t in prefixed and t[0] == "B" for t in labels] + [False])
-    types = type_of[tags]
-    before = np.roll(types, 1)
-    before[starts[starts < len(tags)]] = -2
-    opens = (types >= 0) & (types != before)
-    with_b, with_i = int((opens & begins[tags]).sum()), int((opens & ~begins[tags]).sum())
+    begins = np.array([t in prefixed and t[0] == "B" for t in labels])
+    opens = (type_of[:-1] >= 0) & (type_of[:-1] != type_of[:, None])
+    with_b, with_i = int(pairs[opens & begins].sum()), int(pairs[opens & ~begins].sum())
     return "iob1" if with_i > with_b else "iob2"
 
 

@@ -75,21 +75,22 @@ def find_scheme(columns: Columns, scheme: str | None) -> str:
         kind = detect(columns.labels, columns.tags, columns.offsets[:-1])
     else:
         kind = Scheme.of(scheme, ()).kind
-    faults = [number for number, label in enumerate(columns.labels) if _fault(kind, label)]
+    faults = [number for number, label in enumerate(columns.labels) if fault_of(kind, label)]
     places = np.flatnonzero(np.isin(columns.tags, faults)) if faults else np.zeros(0, np.int64)
     if len(places):
         row = np.searchsorted(columns.offsets, places, "right") - 1
         sentence, worker = columns.row_sentence[row], columns.row_worker[row]
         token = places - columns.offsets[row]
         first = np.lexsort((worker, token, sentence))[0]
-        fault = _fault(kind, columns.labels[columns.tags[places[first]]])
+        fault = fault_of(kind, columns.labels[columns.tags[places[first]]])
         assert fault is not None
         where = columns.where(int(sentence[first]), int(token[first]), int(worker[first]))
         raise InputError(fault.what, where=where, fix=fault.fix)
     return kind
 
 
-def _fault(kind: str, label: str) -> DataError | None:
+def fault_of(kind: str, label: str) -> DataError | None:
+    """Why a label is not in the scheme; None where it is."""
     try:
         check_label(kind, label)
     except DataError as error:

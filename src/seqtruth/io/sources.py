@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from seqtruth.errors import DataError, InputError
+from seqtruth.io.coded import NotWhole, whole_numbers
 from seqtruth.io.files import atomic_path, read_bytes, read_text, write_chunks
 
 #: Columns that mean something; others are ignored.
@@ -26,12 +27,41 @@ KNOWN = ("task", "worker", "label", "token_index", "token", "doc", "start", "end
 REQUIRED = ("task", "worker", "label")
 
 
+#: Rows looked at together.
+BATCH_ROWS = 1 << 20
+
+
+class Batches(NamedTuple):
+    """A table that comes in pieces, once.
+
+    Parameters
+    ----------
+    name : file name for messages.
+    columns : names of those that mean something.
+    n_rows : rows of the whole table.
+    batches : the pieces.
+    where : how to name the place of a row.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    n_rows: int
+    batches: Iterable[pa.RecordBatch]
+    where: Callable[[int], str]
+
+
 class Source(NamedTuple):
-    """A table, and how to name the place of one of its rows."""
+    """A table in memory, and how to name the place of one of its rows."""
 
     name: str
     table: pa.Table
     where: Callable[[int], str]
+
+    def batches(self) -> Batches:
+        """The table in pieces."""
+        table = self.table
+        pieces = table.to_batches(max_chunksize=BATCH_ROWS)
+        return Batches(self.name, tuple(table.column_names), table.num_rows, pieces, self.where)
 
     def has(self, column: str) -> bool:
         return column in self.table.column_names
@@ -56,19 +86,21 @@ class Source(NamedTuple):
 
     def numbers(self, column: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """A column as whole numbers, and which of them are given."""
-        texts = self.strings(column)
-        given = np.asarray(texts.is_valid())
-        # Fifteen digits fit an int64; pandas makes 3 into 3.0 where other rows are missing.
-        good = pc.match_substring_regex(texts, r"^-?[0-9]{1,15}(\.0)?$").fill_null(True)
-        if not pc.all(good).as_py():
-            row = pc.index(good, False).as_py()
+        try:
+            return whole_numbers(_whole(self.table.column(column)))
+        except NotWhole as bad:
             raise InputError(
                 f"{column} must be a whole number",
-                where=self.where(row),
-                got=f"{texts[row].as_py()!r:.40}",
-            )
-        digits = pc.replace_substring_regex(texts, r"\.0$", "")
-        return np.asarray(digits.cast(pa.int64()).fill_null(-1)), given
+                where=self.where(bad.row),
+                got=f"{bad.text!r:.40}",
+            ) from None
+        except (pa.ArrowException, ValueError) as error:
+            raise InputError(
+                f"column {column!r} cannot be read as whole numbers",
+                where=self.name,
+                got=str(self.table.column(column).type),
+                fix=str(error)[:80],
+            ) from None
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -198,22 +230,100 @@ def _line(data: bytes, delimiter: str, quoting: bool, record: int) -> int:
         return line
 
 
-def load_parquet(path: Path) -> Source:
-    """A Parquet file."""
-    data = read_bytes(path)
-    if not data:
-        raise InputError("the file is empty", where=str(path))
+#: What a damaged file makes Arrow raise.
+_DAMAGES = (pa.ArrowException, OSError, ValueError, MemoryError, UnicodeDecodeError)
+#: Columns of text, which are read as codes.
+_TEXTS = ("task", "worker", "label", "token", "doc")
+
+
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """A Parquet file with the needed columns; columns of text come as codes."""
+    if _is_plain_file(path):
+        source: Any = str(path)
+    else:  # a pipe, or packed
+        source = pa.BufferReader(read_bytes(path))
     try:
-        file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
-        names = file.schema_arrow.names
-        check_names(str(path), names)
-        table = file.read([name for name in KNOWN if name in names])
+        plain = pq.ParquetFile(source)
+        names = plain.schema_arrow.names
+        texts = [x.name for x in plain.schema_arrow if x.name in _TEXTS and _is_text(x.type)]
+        file = pq.ParquetFile(
+            source,
+            metadata=plain.metadata,
+            read_dictionary=texts,
+            page_checksum_verification=True,
+        )
+    except _DAMAGES as error:
+        raise _damaged(path, error) from None
+    check_names(str(path), names)
+    return file
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_plain_file(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        with open(path, "rb") as file:
+            head = file.read(2)
+    except OSError:
+        return False  # reading it whole says why
+    if not head:
+        raise InputError("the file is empty", where=str(path))
+    return head != b"\x1f\x8b"
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    return InputError("not a readable Parquet file", where=str(path), got=str(error)[:100])
+
+
+def stream_parquet(
+    path: Path, file: pq.ParquetFile, columns: Iterable[str] = KNOWN
+) -> Iterator[pa.RecordBatch]:
+    """Rows of a file in pieces; of its columns only these."""
+    wanted = [name for name in columns if name in file.schema_arrow.names]
+    pieces = file.iter_batches(BATCH_ROWS, columns=wanted, use_threads=True)
+    lacking = file.metadata.num_rows
+    while True:
+        try:
+            batch = next(pieces, None)
+        except _DAMAGES as error:
+            raise _damaged(path, error) from None
+        if batch is None:
+            break
+        lacking -= batch.num_rows
+        yield batch
+    if lacking:
+        raise InputError("not a readable Parquet file", where=str(path), got="too few rows")
+
+
+def load_parquet(path: Path, file: pq.ParquetFile | None = None) -> Source:
+    """A Parquet file, whole."""
+    file = open_parquet(path) if file is None else file
+    wanted = [name for name in KNOWN if name in file.schema_arrow.names]
+    try:
+        table = file.read(wanted)
         table.validate(full=True)
-    except (pa.ArrowException, OSError, ValueError, MemoryError, UnicodeDecodeError) as error:
-        raise InputError(
-            "not a readable Parquet file", where=str(path), got=str(error)[:100]
-        ) from None
+    except _DAMAGES as error:
+        raise _damaged(path, error) from None
     return _checked(Source(str(path), table, lambda row: f"{path}: row {row + 1}"))
+
+
+def batches_of_parquet(path: Path, file: pq.ParquetFile) -> Batches:
+    """A Parquet file in pieces."""
+    names = file.schema_arrow.names
+    n_rows = file.metadata.num_rows
+    if not n_rows:
+        raise InputError("the table has no rows", where=str(path))
+    return Batches(
+        str(path),
+        tuple(name for name in KNOWN if name in names),
+        n_rows,
+        stream_parquet(path, file),
+        lambda row: f"{path}: row {row + 1}",
+    )
 
 
 def load_frame(frame: Any) -> Source:

@@ -1,0 +1,55 @@
+"""A Parquet table larger than memory as parts, streamed from disk in every pass."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from seqtruth.data import Crowd, Labelling
+from seqtruth.engine.base import Facts, Labels, Parts, Sums, add
+from seqtruth.io.partitions import scan
+from seqtruth.io.token_table import token_writer
+
+
+class ParquetParts(Parts):
+    """A crowd in Parquet files, read anew in every pass; memory is that of two parts.
+
+    Parameters
+    ----------
+    path : a Parquet file of token rows, a folder of such files, or a pattern; rows of one task must
+        be neighbours.
+    scheme : the scheme of the tags; detected where not given.
+    with_text : whether :meth:`add_up` shows the tokens too.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        scheme: str | None = None,
+        with_text: bool = False,
+    ) -> None:
+        self._table = table = scan(path, scheme)
+        self._with_text = with_text
+        self.facts = Facts(
+            scheme=table.scheme,
+            workers=table.workers,
+            n_sentences=table.n_sentences,
+            n_tokens=table.n_tokens,
+            n_annotations=table.n_annotations,
+            worker_sentences=table.worker_sentences,
+            worker_tokens=table.worker_tokens,
+            has_text=table.has_text,
+            digest=table.digest,
+        )
+
+    def add_up(self, function: Callable[[Crowd], Sums]) -> Sums:
+        return add(map(function, self._table.crowds(self._with_text)))
+
+    def write(self, function: Callable[[Crowd], Labels], path: str | Path) -> None:
+        table = self._table
+        with token_writer(path, table.has_text, table.has_documents) as writer:
+            for crowd in table.crowds(text=True):
+                tags, confidence = function(crowd)
+                truth = Labelling(crowd.corpus, crowd.scheme, tags).as_crowd()
+                writer.write(truth, confidence)
