@@ -20,6 +20,7 @@ from seqtruth.lanes import (
     total_of,
     viterbi_rows,
 )
+from seqtruth.registers import add, load, store
 
 #: Chunks are as few as keep their tables of counts within this, but two at least.
 MAX_COUNT_BYTES = 128 << 20
@@ -195,40 +196,78 @@ def _bounds(offsets: I64, table_bytes: int) -> I64:
 
 
 @kernel
-def _hear(
+def _find_rows(
     tags: I8,
     first_tag: I64,
     offsets: I64,
     sentence_rows: I64,
     row_worker: I32,
     outside: int,
-    n_labels: int,
     n_previous: int,
     n_tags: int,
-    table: F64,
-    base: F64,
-    evidence: F32,
+    width: int,
     s: int,
-    scores: F64,
+    rows: I64,
+    ends: I64,
 ) -> None:
-    """Scores of one sentence's tokens: base, evidence and what every annotator says."""
-    a, n, width = offsets[s], offsets[s + 1] - offsets[s], scores.shape[1]
+    """Where in the table the row begins that each tag of one sentence speaks through.
+
+    Token i's are ``rows[ends[i] : ends[i + 1]]``, its annotators in order; missing tags have none.
+    """
+    n, first, last = offsets[s + 1] - offsets[s], sentence_rows[s], sentence_rows[s + 1]
+    ends[0] = found = 0
     for i in range(n):
-        for k in range(width):
-            scores[i, k] = base[0, k]
-    for r in range(sentence_rows[s], sentence_rows[s + 1]):
-        at = first_tag[s] + (r - sentence_rows[s]) * n
-        of_worker, previous = row_worker[r] * n_previous, outside if n_previous > 1 else 0
-        for i in range(n):
-            tag = tags[at + i]
+        at = first_tag[s] + i
+        for r in range(first, last):
+            tag = tags[at]
             if tag >= 0:
-                add_row(scores, i, table, (of_worker + previous) * n_tags + tag, width, 1.0)
-            if n_previous > 1:
-                previous = tag if tag >= 0 else outside
+                row = np.int64(row_worker[r])
+                if n_previous > 1:
+                    previous = tags[at - 1] if i > 0 else -1
+                    row = row * n_previous + (previous if previous >= 0 else outside)
+                rows[found] = (row * n_tags + tag) * width
+                found += 1
+            at += n
+        ends[i + 1] = found
+
+
+@kernel
+def _hear(
+    table: F64, base: F64, evidence: F32, at: int, n: int, rows: I64, ends: I64, scores: F64
+) -> None:
+    """Scores of one sentence's tokens: base, what every annotator says, evidence."""
+    width = scores.shape[1]
+    for i in range(n):
+        for b in range(0, width, 4):
+            total = load(base, b)
+            for m in range(ends[i], ends[i + 1]):
+                total = add(total, load(table, rows[m] + b))
+            store(scores, i * width + b, total)
     if len(evidence):
         for i in range(n):
-            for k in range(n_labels):
-                scores[i, k] += evidence[a + i, k]
+            for k in range(evidence.shape[1]):
+                scores[i, k] += evidence[at + i, k]
+
+
+@kernel
+def _count(q: F64, n: int, rows: I64, ends: I64, counts: F64) -> None:
+    """Add each token's posterior to the rows its tags speak through."""
+    width = q.shape[1]
+    for i in range(n):
+        for b in range(0, width, 4):
+            share = load(q, i * width + b)
+            for m in range(ends[i], ends[i + 1]):
+                store(counts, rows[m] + b, add(load(counts, rows[m] + b), share))
+
+
+@kernel
+def _most_tags(offsets: I64, sentence_rows: I64, first: int, last: int) -> int:
+    """Number of tags of the sentence that has the most."""
+    most = 0
+    for s in range(first, last):
+        n = (offsets[s + 1] - offsets[s]) * (sentence_rows[s + 1] - sentence_rows[s])
+        most = max(most, n)
+    return most
 
 
 @kernel
@@ -258,14 +297,17 @@ def _expectations_chunk(
 ) -> float:
     longest, width = longest_sentence(offsets, first, last), table.shape[1]
     q, alpha, beta = np.empty((longest, width)), np.empty((longest, width)), np.empty((2, width))
-    inverse, end, spoken = np.empty(longest), np.ones((1, width)), np.empty(longest, np.bool_)
+    inverse, end = np.empty(longest), np.ones((1, width))
+    rows = np.empty(_most_tags(offsets, sentence_rows, first, last), np.int64)
+    ends = np.empty(longest + 1, np.int64)
     total = 0.0
     for s in range(first, last):
         a, n = offsets[s], offsets[s + 1] - offsets[s]
-        _hear(
-            tags, first_tag, offsets, sentence_rows, row_worker, outside, n_labels, n_previous,
-            n_tags, table, base, evidence, s, q,
+        _find_rows(
+            tags, first_tag, offsets, sentence_rows, row_worker, outside, n_previous, n_tags, width,
+            s, rows, ends,
         )  # fmt: skip
+        _hear(table, base, evidence, a, n, rows, ends, q)
         if len(known):
             for i in range(n):
                 if known[a + i] >= 0:
@@ -280,19 +322,9 @@ def _expectations_chunk(
             )
         else:
             total += _normalise(q, n)
-        spoken[:n] = chained
-        for r in range(sentence_rows[s], sentence_rows[s + 1]):
-            at = first_tag[s] + (r - sentence_rows[s]) * n
-            of_worker, previous = row_worker[r] * n_previous, outside if n_previous > 1 else 0
-            for i in range(n):
-                tag = tags[at + i]
-                if tag >= 0:
-                    spoken[i] = True
-                    add_row(counts, (of_worker + previous) * n_tags + tag, q, i, width, 1.0)
-                if n_previous > 1:
-                    previous = tag if tag >= 0 else outside
+        _count(q, n, rows, ends, counts)
         for i in range(n):
-            if spoken[i]:
+            if chained or ends[i + 1] > ends[i]:
                 add_row(chain, n_labels + 1, q, i, width, 1.0)
         if n:
             add_row(chain, n_labels, q, 0, width, 1.0)
@@ -341,17 +373,24 @@ def _viterbi_chunk(
     path: I8,
 ) -> None:
     longest, width = longest_sentence(offsets, first, last), table.shape[1]
+<<<<<<< HEAD
     scores, best, back = (
         np.empty((longest, width)),
         np.empty((2, width)),
         np.empty((longest, width)),
     )
+=======
+    scores, best, back = np.empty((longest, width)), np.empty((2, width)), np.empty((longest, width))
+    rows = np.empty(_most_tags(offsets, sentence_rows, first, last), np.int64)
+    ends = np.empty(longest + 1, np.int64)
+>>>>>>> 52fe8ae88541f76430865788385d845e3763733a
     for s in range(first, last):
         a, n = offsets[s], offsets[s + 1] - offsets[s]
-        _hear(
-            tags, first_tag, offsets, sentence_rows, row_worker, outside, n_labels, n_previous,
-            n_tags, table, base, evidence, s, scores,
+        _find_rows(
+            tags, first_tag, offsets, sentence_rows, row_worker, outside, n_previous, n_tags, width,
+            s, rows, ends,
         )  # fmt: skip
+        _hear(table, base, evidence, a, n, rows, ends, scores)
         if len(known):
             for i in range(n):
                 if known[a + i] >= 0:

@@ -91,7 +91,9 @@ def top_of(rows: F64, r: int) -> float:
     for b in range(0, width, 4):
         value = load(rows, y + b)
         top = where_greater(value, top, value, top)
-    return max(max(pick(top, 0), pick(top, 2)), max(pick(top, 1), pick(top, 3)))
+    even = pick(top, 0) if pick(top, 0) > pick(top, 2) else pick(top, 2)
+    odd = pick(top, 1) if pick(top, 1) > pick(top, 3) else pick(top, 3)
+    return float(even if even > odd else odd)
 
 
 @kernel

@@ -46,6 +46,9 @@ class ParquetParts(Parts):
     def add_up(self, function: Callable[[Crowd], Sums]) -> Sums:
         return add(map(function, self._table.crowds(self._with_text)))
 
+    def gather(self, function: Callable[[Crowd], Sums]) -> list[Sums]:
+        return [function(crowd) for crowd in self._table.crowds(self._with_text)]
+
     def write(self, function: Callable[[Crowd], Labels], path: str | Path) -> None:
         table = self._table
         with token_writer(path, table.has_text, table.has_documents) as writer:
