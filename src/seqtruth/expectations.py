@@ -172,7 +172,7 @@ class _Said(NamedTuple):
         wide = padded(table)
         return _Said(
             crowd.tags,
-            crowd.row_offsets[crowd.sentence_rows],
+            crowd.sentence_tags,
             crowd.corpus.token_offsets,
             crowd.sentence_rows,
             crowd.row_worker,
@@ -373,17 +373,13 @@ def _viterbi_chunk(
     path: I8,
 ) -> None:
     longest, width = longest_sentence(offsets, first, last), table.shape[1]
-<<<<<<< HEAD
     scores, best, back = (
         np.empty((longest, width)),
         np.empty((2, width)),
         np.empty((longest, width)),
     )
-=======
-    scores, best, back = np.empty((longest, width)), np.empty((2, width)), np.empty((longest, width))
     rows = np.empty(_most_tags(offsets, sentence_rows, first, last), np.int64)
     ends = np.empty(longest + 1, np.int64)
->>>>>>> 52fe8ae88541f76430865788385d845e3763733a
     for s in range(first, last):
         a, n = offsets[s], offsets[s + 1] - offsets[s]
         _find_rows(
