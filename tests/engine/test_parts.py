@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ class Slices(Parts):
 
     def __init__(self, crowd: Crowd, cuts: list[int]) -> None:
         bounds = [0, *sorted(cuts), crowd.n_sentences]
-        self.crowds = [crowd[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        self.crowds = [crowd[a:b] for a, b in pairwise(bounds)]
         self.passes = 0
         self.facts = Facts(
             crowd.scheme, crowd.workers, crowd.n_sentences, crowd.n_tokens, len(crowd.tags),
