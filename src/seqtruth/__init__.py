@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from seqtruth.corpus import Corpus
     from seqtruth.data import Crowd, Labelling
+    from seqtruth.engine import stream
     from seqtruth.errors import SeqTruthError
     from seqtruth.io import read, write
     from seqtruth.predictors import Tagger, Transformer
@@ -67,9 +68,10 @@ _HOMES = {
     "evaluate": "result",
     "read": "io",
     "simulate": "simulation",
+    "stream": "engine",
     "write": "io",
 }
-_ROOMS = ("aggregators", "checks", "datasets", "errors", "metrics", "predictors")
+_ROOMS = ("aggregators", "checks", "datasets", "engine", "errors", "metrics", "predictors")
 
 __all__ = [
     "BSC",
@@ -103,6 +105,7 @@ __all__ = [
     "predictors",
     "read",
     "simulate",
+    "stream",
     "write",
 ]
 

@@ -20,6 +20,7 @@ from seqtruth.cli.outputs import (
     summary,
     write_outputs,
 )
+from seqtruth.cli.parts import aggregate_parts, check_engine
 from seqtruth.cli.reproduce import reproduce
 from seqtruth.cli.work import first_use, measure, open_dataset, show_scores
 from seqtruth.errors import InputError, ParameterError
@@ -64,7 +65,7 @@ def _root(
 
 @app.command()
 def aggregate(
-    annotations: Annotated[Path, typer.Argument(help="The annotators' labels.")],
+    annotations: Annotated[str, typer.Argument(help="The annotators' labels.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Labels; CoNLL on stdout where not given.")
     ] = None,
@@ -79,6 +80,9 @@ def aggregate(
     abstain: Abstain = None,
     checkpoint: Annotated[Path | None, typer.Option(help="Keep every finished round here.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
+    engine: Annotated[
+        str, typer.Option(help="memory; stream: a Parquet table larger than it; spark: a cluster.")
+    ] = "memory",
     seed: Seed = 0,
     format: InFormat = None,
     out_format: OutFormat = None,
@@ -94,10 +98,19 @@ def aggregate(
 
     if resume and checkpoint is None:
         raise ParameterError("--resume needs --checkpoint")
-    out_format = check_labels(output, out_format)
+    check_engine(engine, output, report=report, save=save, known=known, abstain=abstain)
+    if engine == "memory":
+        out_format = check_labels(output, out_format)
     check_files(report, save, tagger)
     check_distinct(output, report, save, tagger)
-    crowd = read(annotations, format, scheme)
+    if engine != "memory":
+        assert output is not None
+        aggregate_parts(
+            annotations, engine, output, method, tagger, checkpoint, resume, seed, scheme, as_json,
+            quiet,
+        )  # fmt: skip
+        return
+    crowd = read(Path(annotations), format, scheme)
     gold = None if known is None else read(known, scheme=scheme)
     maker = make_method(method, seed, crowd.corpus.tokens is not None)
     if abstain is not None:

@@ -110,11 +110,13 @@ def write_outputs(
 
 
 def summary(result: Result, seconds: float, written: list[str]) -> dict[str, Any]:
+    from seqtruth.spans import extract
+
     return {
         **result.provenance,
         "sentences": result.corpus.n_sentences,
         "unlabelled": int((~result.labelled).sum()),
-        "spans": len(result.spans()),
+        "spans": len(extract(result.tags, result.corpus.token_offsets, result.scheme).start),
         "rounds": len(result.trace),
         "stop_reason": result.trace.stop_reason,
         "seconds": round(seconds, 3),

@@ -1,12 +1,46 @@
 """Where the data lives: crowds in parts, on one machine or many (see :mod:`seqtruth.engine.base`)."""
 
+from os import PathLike
 from typing import Any
 
 from seqtruth.engine.base import Facts, Labels, Parts, SparkFrame, Sums, add
 from seqtruth.engine.result import PartsResult
+from seqtruth.engine.streamed import ParquetParts
 from seqtruth.errors import DataError
 
-__all__ = ["Facts", "Labels", "Parts", "PartsResult", "SparkFrame", "Sums", "add", "as_parts"]
+__all__ = [
+    "Facts",
+    "Labels",
+    "ParquetParts",
+    "Parts",
+    "PartsResult",
+    "SparkFrame",
+    "Sums",
+    "add",
+    "as_parts",
+    "stream",
+]
+
+
+def stream(
+    path: str | PathLike[str], scheme: str | None = None, *, with_text: bool = False
+) -> ParquetParts:
+    """A Parquet table that need not fit into memory, for ``method.fit``.
+
+    Parameters
+    ----------
+    path : a long table of token rows (``docs/formats.md``): a file, a folder of files or a pattern.
+    scheme : the label scheme; detected where not given.
+    with_text : for methods with a predictor, which learns from the words.
+
+    Examples
+    --------
+    ::
+
+        result = st.AggSLC().fit(st.stream("labels/*.parquet"))
+        result.write("truth.parquet")
+    """
+    return ParquetParts(path, scheme, with_text=with_text)
 
 
 def as_parts(data: Any) -> Parts:
