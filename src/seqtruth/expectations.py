@@ -131,7 +131,11 @@ def crowd_viterbi(
         base = np.zeros(n_labels) if chained else np.log(start)
     said = _Said.of(crowd, table, base, evidence, known)
     logs = Chain(start, np.ones((1, 1)) if transition is None else transition, end).logs()
-    first, last, trans = padded(logs.start[None]), padded(logs.end[None]), padded(logs.transition, 2)
+    first, last, trans = (
+        padded(logs.start[None]),
+        padded(logs.end[None]),
+        padded(logs.transition, 2),
+    )
     tags = np.empty(crowd.n_tokens, np.int8)
     map_chunks(
         lambda a, b: _viterbi_chunk(*said, a, b, first, trans, last, chained, tags),
@@ -369,7 +373,11 @@ def _viterbi_chunk(
     path: I8,
 ) -> None:
     longest, width = longest_sentence(offsets, first, last), table.shape[1]
-    scores, best, back = np.empty((longest, width)), np.empty((2, width)), np.empty((longest, width))
+    scores, best, back = (
+        np.empty((longest, width)),
+        np.empty((2, width)),
+        np.empty((longest, width)),
+    )
     rows = np.empty(_most_tags(offsets, sentence_rows, first, last), np.int64)
     ends = np.empty(longest + 1, np.int64)
     for s in range(first, last):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -75,7 +74,9 @@ def fill(typing: Any, value: Any) -> Any:
     """The same number four times."""
 
     def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        one = builder.insert_element(ir.Constant(_DOUBLES, ir.Undefined), args[0], ir.IntType(32)(0))
+        one = builder.insert_element(
+            ir.Constant(_DOUBLES, ir.Undefined), args[0], ir.IntType(32)(0)
+        )
         zeros = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4)
         return builder.shuffle_vector(one, one, zeros)
 
