@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -117,3 +117,18 @@ def test_a_hole_ends_a_span() -> None:
 def test_unknown_reading_is_refused() -> None:
     with pytest.raises(ParameterError, match="'strict-B'"):
         extract(np.zeros(0, np.int8), np.zeros(1, np.int64), scheme_of("iob2"), "strict-B")
+
+
+def test_chunks_are_laid_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, scheme = np.random.default_rng(0), scheme_of("bioes")
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 30, 4000))]).astype(np.int64)
+    codes = rng.integers(-1, len(scheme.labels), int(offsets[-1])).astype(np.int8)
+    parts = [extract(codes[a:b], np.array([0, b - a]), scheme) for a, b in pairwise(offsets)]
+    for threads in ("1", "4"):
+        monkeypatch.setenv("SEQTRUTH_THREADS", threads)
+        found = extract(codes, offsets, scheme)
+        counts = [len(part.start) for part in parts]
+        assert found.sequence.tolist() == np.repeat(np.arange(4000), counts).tolist()
+        for column in ("start", "end", "type"):
+            joined = np.concatenate([getattr(part, column) for part in parts])
+            np.testing.assert_array_equal(getattr(found, column), joined)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seqtruth.compiled import I8, I16, I32, I64, kernel
+from seqtruth.compiled import I8, I16, I32, I64, chunk_bounds, kernel, map_chunks
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.scheme import BEGIN, END, INSIDE, OUTSIDE, PLAIN, SINGLE, Scheme
 
@@ -54,21 +54,32 @@ def extract(
     >>> extract(tags, np.array([0, 4]), s, "b-required").start.tolist()
     [2]
     """
-    check_reading(strict)
-    demand_begin = strict == "b-required" and scheme.kind not in ("io", "iob1", "plain")
-    sequence = np.empty(len(tags), np.int64)
-    start, end = np.empty(len(tags), np.int32), np.empty(len(tags), np.int32)
-    kind = np.empty(len(tags), np.int16)
-    n = _extract(
-        tags, offsets, scheme.roles, scheme.type_of, demand_begin, sequence, start, end, kind
-    )
-    return Spans(sequence[:n].copy(), start[:n].copy(), end[:n].copy(), kind[:n].copy())
+    demand_begin = needs_begin(scheme, strict)
+    bounds = chunk_bounds(offsets)
+    nothing = Spans(*(np.empty(0, kind) for kind in (np.int64, np.int32, np.int32, np.int16)))
+
+    def run(a: int, b: int, spans: Spans, at: int) -> int:
+        found = _extract(
+            tags, offsets, a, b, scheme.roles, scheme.type_of, demand_begin, *spans, at
+        )
+        return int(found)
+
+    # once to count and once to write, so that nothing as long as the tags is needed
+    counts = map_chunks(lambda a, b: run(a, b, nothing, 0), bounds)
+    place = dict(zip(bounds.tolist(), np.cumsum([0, *counts]).tolist(), strict=True))
+    n = sum(counts)
+    spans = Spans(*(np.empty(n, column.dtype) for column in nothing))
+    if n:
+        map_chunks(lambda a, b: run(a, b, spans, place[a]), bounds)
+    return spans
 
 
 @kernel
 def _extract(
     tags: I8,
     offsets: I64,
+    first_sequence: int,
+    last_sequence: int,
     roles: I8,
     type_of: I16,
     demand_begin: bool,
@@ -76,34 +87,48 @@ def _extract(
     start: I32,
     end: I32,
     kind: I16,
+    n: int,
 ) -> int:
-    n = 0
-    for s in range(len(offsets) - 1):
+    """Write spans from place ``n`` on (only count them where there is no room); the place after."""
+    write = len(sequence) > 0
+    for s in range(first_sequence, last_sequence):
         first, last = offsets[s], offsets[s + 1]
         open_at, open_type, prev_role, prev_type = -1, -1, OUTSIDE, -1
         for i in range(first, last + 1):
             role, this = OUTSIDE, -1
             if i < last and tags[i] >= 0:
                 role, this = roles[tags[i]], type_of[tags[i]]
-            # conlleval's startOfChunk / endOfChunk, written once for all schemes
-            begins = role != OUTSIDE and (
-                role == BEGIN
-                or role == SINGLE
-                or role == PLAIN
-                or prev_role == OUTSIDE
-                or prev_role == END
-                or prev_role == SINGLE
-                or prev_type != this
-            )
+            begins = opens(role, this, prev_role, prev_type)
             if open_at >= 0 and (role == OUTSIDE or begins):
-                sequence[n], start[n], end[n] = s, open_at - first, i - first
-                kind[n] = open_type
+                if write:
+                    sequence[n], start[n], end[n] = s, open_at - first, i - first
+                    kind[n] = open_type
                 n += 1
                 open_at = -1
             if begins and (not demand_begin or role == BEGIN or role == SINGLE):
                 open_at, open_type = i, this
             prev_role, prev_type = role, this
     return n
+
+
+@kernel
+def opens(role: int, kind: int, prev_role: int, prev_kind: int) -> bool:
+    """Does a chunk begin here: conlleval's startOfChunk, written once for all schemes."""
+    return role != OUTSIDE and (
+        role == BEGIN
+        or role == SINGLE
+        or role == PLAIN
+        or prev_role == OUTSIDE
+        or prev_role == END
+        or prev_role == SINGLE
+        or prev_kind != kind
+    )
+
+
+def needs_begin(scheme: Scheme, strict: str) -> bool:
+    """Whether only B- (or S-) opens a span, under this reading."""
+    check_reading(strict)
+    return strict == "b-required" and scheme.kind not in ("io", "iob1", "plain")
 
 
 def paint(spans: Spans, offsets: I64, scheme: Scheme) -> I8:

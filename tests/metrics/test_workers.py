@@ -7,8 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from oracles import worker_counts as oracle
 from oracles.generate import KINDS, columns, crowd_of
-from seqtruth.data import Crowd
+from seqtruth.corpus import Corpus
+from seqtruth.data import Crowd, Labelling
 from seqtruth.errors import DataError
 from seqtruth.metrics import (
     average_ranks,
@@ -18,6 +20,10 @@ from seqtruth.metrics import (
     spearman,
     worker_scores,
 )
+from seqtruth.metrics.align import one_scheme
+from seqtruth.metrics.workers import COUNTS, WorkerScores, worker_counts
+from seqtruth.spans import READINGS
+from strategies import crowds, schemes
 
 numbers = st.one_of(st.floats(-1e6, 1e6, allow_nan=False, width=32), st.integers(-3, 3).map(float))
 pairs = st.lists(st.tuples(numbers, numbers), min_size=2, max_size=30)
@@ -107,3 +113,57 @@ def test_tokens_he_skipped_read_as_outside() -> None:
     scores = worker_scores(crowd, gold)
     assert (scores.predicted.tolist(), scores.gold.tolist()) == ([1, 0], [1, 0])
     assert scores.sentences.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("strict", READINGS)
+@given(data=st.data())
+def test_counts_are_those_of_whole_arrays_of_spans(strict: str, data: st.DataObject) -> None:
+    kind = data.draw(st.sampled_from(["plain", *KINDS]))
+    crowd = data.draw(crowds(kinds=(kind,)))
+    gold_kind = "plain" if kind == "plain" else data.draw(st.sampled_from(KINDS))
+    scheme = data.draw(schemes(kinds=(gold_kind,)))
+    tag = st.integers(-1, len(scheme.labels) - 1)
+    n = crowd.n_tokens
+    tags = np.array(data.draw(st.lists(tag, min_size=n, max_size=n)), np.int8)
+    order = np.array(data.draw(st.permutations(range(crowd.n_sentences))))
+    own = data.draw(st.booleans())
+    corpus = crowd.corpus if own else crowd.corpus[order]
+    truth = Labelling(corpus, scheme, tags)
+    subset = st.sets(st.integers(0, crowd.n_sentences - 1), min_size=1)
+    sentences = sorted(data.draw(subset))
+    found = worker_scores(crowd, truth, sentences, strict)
+
+    like = Labelling(crowd.corpus, crowd.scheme, np.full(n, -1, np.int8))
+    like, truth = one_scheme(like, truth)
+    partner = np.arange(crowd.n_sentences) if own else np.argsort(order)
+    expected = oracle.worker_counts(crowd, truth, like.scheme, sentences, partner, strict)
+    assert [getattr(found, name).tolist() for name in COUNTS] == expected
+
+
+@given(data=st.data())
+def test_counts_of_parts_add_up(data: st.DataObject) -> None:
+    crowd = data.draw(crowds())
+    tag = st.integers(-1, crowd.n_labels - 1)
+    n, half = crowd.n_tokens, crowd.n_sentences // 2
+    tags = np.array(data.draw(st.lists(tag, min_size=n, max_size=n)), np.int8)
+    whole = worker_scores(crowd, Labelling(crowd.corpus, crowd.scheme, tags))
+    at = crowd.corpus.token_offsets[half]
+    one, two = worker_counts(crowd[:half], tags[:at]), worker_counts(crowd[half:], tags[at:])
+    scores = WorkerScores.of(crowd.workers, {name: one[name] + two[name] for name in COUNTS})
+    assert scores.to_dict() == whole.to_dict()
+
+
+def test_many_chunks_give_one_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 30, 4000)
+    corpus = Corpus.of([["t"] * n for n in lengths])
+    sentence, worker = np.nonzero(rng.random((4000, 5)) < 0.5)
+    labels, names = ["B-A", "B-C", "I-A", "I-C", "O"], list("vwxyz")
+    tags = rng.integers(-1, 5, int(lengths[sentence].sum()))
+    crowd = Crowd.build(corpus, labels, names, sentence, worker, tags, "iob2")
+    gold = rng.integers(-1, 5, corpus.n_tokens).astype(np.int8)
+    truth, every = Labelling(corpus, crowd.scheme, gold), np.arange(4000)
+    expected = oracle.worker_counts(crowd, truth, crowd.scheme, every, every, "conlleval")
+    for threads in ("1", "4"):
+        monkeypatch.setenv("SEQTRUTH_THREADS", threads)
+        assert [column.tolist() for column in worker_counts(crowd, gold).values()] == expected

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.corpus import gather
+from seqtruth.compiled import I8, I16, I32, I64, chunk_bounds, kernel, map_chunks
 from seqtruth.data import Crowd, Labelling
 from seqtruth.errors import DataError
 from seqtruth.metrics.align import Source, as_labelling, one_scheme, recoding
 from seqtruth.metrics.score import ratio
 from seqtruth.metrics.sentences import Sentences, choose, match_sentences
-from seqtruth.metrics.span import judgeable, keep_spans, same_spans
-from seqtruth.scheme import Scheme
-from seqtruth.spans import convert, extract
+from seqtruth.scheme import BEGIN, OUTSIDE, SINGLE, Scheme
+from seqtruth.spans import convert, needs_begin, opens
+
+#: What is counted of each annotator; these add up over parts of a crowd.
+COUNTS = ("sentences", "correct", "predicted", "gold")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,15 @@ class WorkerScores:
     predicted: npt.NDArray[np.int64]
     gold: npt.NDArray[np.int64]
     strict: str = "conlleval"
+
+    @staticmethod
+    def of(
+        workers: tuple[str, ...],
+        counts: Mapping[str, npt.NDArray[np.int64]],
+        strict: str = "conlleval",
+    ) -> WorkerScores:
+        """From the sums of :func:`worker_counts`."""
+        return WorkerScores(workers, *(counts[name] for name in COUNTS), strict)
 
     @property
     def precision(self) -> npt.NDArray[np.float64]:
@@ -103,37 +114,158 @@ def worker_scores(
     [1.0, 0.0]
     """
     truth = as_labelling(gold)
+    partner = _partners(crowd, truth, sentences)
+    tags, recode, truth, scheme = _rows_and_gold(crowd, truth)
+    offsets = truth.corpus.token_offsets
+    counts = _counts(crowd, tags, recode, partner, truth.tags, offsets, scheme, strict)
+    return WorkerScores.of(crowd.workers, counts, strict)
+
+
+def worker_counts(
+    crowd: Crowd, tags: npt.NDArray[np.int8], strict: str = "conlleval"
+) -> dict[str, npt.NDArray[np.int64]]:
+    """What every annotator's scores are made of, against tags of the crowd's own tokens.
+
+    Counts of parts of a crowd add up to those of the whole; :meth:`WorkerScores.of` scores them.
+
+    Parameters
+    ----------
+    crowd : the annotations.
+    tags : int8[T], labels of the crowd's own scheme to hold them against (-1: none).
+    strict : the reading of spans.
+
+    Examples
+    --------
+    >>> crowd = Crowd.of({"ann": [["B-PER", "O"]], "bob": [["O", "O"]]}, [["Ann", "ran"]])
+    >>> counts = worker_counts(crowd, np.array([0, 2], np.int8))
+    >>> counts["correct"].tolist(), WorkerScores.of(crowd.workers, counts).recall.tolist()
+    ([1, 0], [1.0, 0.0])
+    """
+    same, recode = np.arange(crowd.n_sentences), recoding(crowd.scheme, crowd.scheme)
+    offsets = crowd.corpus.token_offsets
+    return _counts(crowd, crowd.tags, recode, same, tags, offsets, crowd.scheme, strict)
+
+
+def _partners(crowd: Crowd, truth: Labelling, sentences: Sentences | None) -> npt.NDArray[np.int64]:
+    """Place in the gold of every sentence of the crowd, -1 for those not to be scored."""
     chosen = choose(crowd.corpus, sentences)
-    matched = match_sentences(crowd.corpus, truth.corpus, chosen, asked=sentences is not None)
     partner = np.full(crowd.n_sentences, -1, np.int64)
-    partner[chosen] = matched
-    tags, truth, scheme = _rows_and_gold(crowd, truth)
-    rows = np.flatnonzero(partner[crowd.row_sentence] >= 0)
-    offsets, flat = gather(crowd.row_offsets, rows)
-    _, gold_flat = gather(truth.corpus.token_offsets, partner[crowd.row_sentence[rows]])
-    ours, theirs = tags[flat], truth.tags[gold_flat]
-    # a row counts where he said anything and there is anything to compare it with
-    counted = _any_known(ours, offsets) & _any_known(theirs, offsets)
-    worker = crowd.row_worker[rows]
+    if truth.corpus is crowd.corpus:
+        partner[chosen] = chosen
+    else:
+        asked = sentences is not None
+        partner[chosen] = match_sentences(crowd.corpus, truth.corpus, chosen, asked)
+    return partner
 
-    spans = extract(ours, offsets, scheme, strict)
-    judged = judgeable(spans, theirs, offsets) & counted[spans.sequence]
-    spans = keep_spans(spans, judged)
-    wanted = extract(theirs, offsets, scheme, strict)
-    wanted = keep_spans(wanted, counted[wanted.sequence])
-    right = same_spans(spans, wanted, offsets)
 
-    def per_worker(row: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        return np.bincount(worker[row], minlength=crowd.n_workers)
+def _counts(
+    crowd: Crowd,
+    tags: I8,
+    recode: I8,
+    partner: I64,
+    gold: I8,
+    gold_offsets: I64,
+    scheme: Scheme,
+    strict: str,
+) -> dict[str, I64]:
+    """Counts of every annotator, sentence by sentence."""
+    demand_begin = needs_begin(scheme, strict)
+    offsets, rows = crowd.corpus.token_offsets, crowd.sentence_rows
+    first_tag = crowd.row_offsets[rows]
 
-    return WorkerScores(
-        crowd.workers,
-        np.bincount(worker[counted], minlength=crowd.n_workers),
-        per_worker(spans.sequence[right]),
-        per_worker(spans.sequence),
-        per_worker(wanted.sequence),
-        strict,
-    )
+    def run(a: int, b: int) -> I64:
+        out = np.zeros((len(COUNTS), crowd.n_workers), np.int64)
+        _count_chunk(
+            tags, recode, first_tag, offsets, rows, crowd.row_worker, a, b, partner, gold,
+            gold_offsets, scheme.roles, scheme.type_of, demand_begin, out,
+        )  # fmt: skip
+        return out
+
+    total = np.zeros((len(COUNTS), crowd.n_workers), np.int64)
+    for part in map_chunks(run, chunk_bounds(offsets)):
+        total += part
+    return dict(zip(COUNTS, total, strict=True))
+
+
+@kernel
+def _read_spans(
+    tags: I8, recode: I8, at: int, n: int, roles: I8, type_of: I16, demand_begin: bool, out: I32
+) -> tuple[int, bool]:
+    """Spans of one row as (start, end, type) into ``out``; how many, and whether any tag is given."""
+    found, known = 0, False
+    open_at, open_type, prev_role, prev_type = -1, -1, OUTSIDE, -1
+    for i in range(n + 1):
+        role, this = OUTSIDE, -1
+        if i < n and tags[at + i] >= 0:
+            known = True
+            tag = recode[tags[at + i]]
+            role, this = roles[tag], type_of[tag]
+        if role == OUTSIDE and prev_role == OUTSIDE:
+            continue
+        begins = opens(role, this, prev_role, prev_type)
+        if open_at >= 0 and (role == OUTSIDE or begins):
+            out[found, 0], out[found, 1], out[found, 2] = open_at, i, open_type
+            found += 1
+            open_at = -1
+        if begins and (not demand_begin or role == BEGIN or role == SINGLE):
+            open_at, open_type = i, this
+        prev_role, prev_type = role, this
+    return found, known
+
+
+@kernel
+def _count_chunk(
+    tags: I8,
+    recode: I8,
+    first_tag: I64,
+    offsets: I64,
+    sentence_rows: I64,
+    row_worker: I32,
+    first: int,
+    last: int,
+    partner: I64,
+    gold: I8,
+    gold_offsets: I64,
+    roles: I8,
+    type_of: I16,
+    demand_begin: bool,
+    out: I64,
+) -> None:
+    longest = 1
+    for s in range(first, last):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    wanted, given = np.empty((longest, 3), np.int32), np.empty((longest, 3), np.int32)
+    same = np.arange(len(roles)).astype(np.int8)
+    for s in range(first, last):
+        if partner[s] < 0 or sentence_rows[s] == sentence_rows[s + 1]:
+            continue
+        n, at = offsets[s + 1] - offsets[s], gold_offsets[partner[s]]
+        n_gold, known = _read_spans(gold, same, at, n, roles, type_of, demand_begin, wanted)
+        # a row counts where he said anything and there is anything to compare it with
+        if n > 0 and not known:
+            continue
+        for r in range(sentence_rows[s], sentence_rows[s + 1]):
+            row = first_tag[s] + (r - sentence_rows[s]) * n
+            n_given, said = _read_spans(tags, recode, row, n, roles, type_of, demand_begin, given)
+            if n > 0 and not said:
+                continue
+            worker, j = row_worker[r], 0
+            out[0, worker] += 1
+            out[3, worker] += n_gold
+            for m in range(n_given):
+                start, end = given[m, 0], given[m, 1]
+                # what lies on a token without gold cannot be judged
+                judged = True
+                for i in range(start, end):
+                    judged = judged and gold[at + i] >= 0
+                if not judged:
+                    continue
+                out[2, worker] += 1
+                while j < n_gold and wanted[j, 0] < start:
+                    j += 1
+                if j < n_gold and wanted[j, 0] == start:
+                    if wanted[j, 1] == end and wanted[j, 2] == given[m, 2]:
+                        out[1, worker] += 1
 
 
 def correlate(
@@ -207,18 +339,13 @@ def average_ranks(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 def _rows_and_gold(
     crowd: Crowd, truth: Labelling
-) -> tuple[npt.NDArray[np.int8], Labelling, Scheme]:
-    """The crowd's tags and the gold under one scheme."""
-    empty = Labelling(crowd.corpus, crowd.scheme, np.full(crowd.n_tokens, -1, np.int8))
+) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8], Labelling, Scheme]:
+    """The crowd's tags, a table from them to one scheme, and the gold under that scheme."""
+    nothing = crowd.corpus.take(np.zeros(0, np.int64))
+    empty = Labelling(nothing, crowd.scheme, np.zeros(0, np.int8))
     like, truth = one_scheme(empty, truth)
     scheme, tags = like.scheme, crowd.tags
     if scheme.kind != crowd.scheme.kind:
         tags = convert(tags, crowd.row_offsets, crowd.scheme, scheme)
-    elif scheme != crowd.scheme:
-        tags = recoding(crowd.scheme, scheme)[tags]
-    return tags, truth, scheme
-
-
-def _any_known(tags: npt.NDArray[np.int8], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    total = np.concatenate([[0], np.cumsum(tags >= 0)])
-    return np.asarray((np.diff(total[offsets]) > 0) | (np.diff(offsets) == 0))
+        return tags, recoding(scheme, scheme), truth, scheme
+    return tags, recoding(crowd.scheme, scheme), truth, scheme

@@ -1,0 +1,34 @@
+"""Span counts of every annotator from whole arrays of spans, one step after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from seqtruth.corpus import gather
+from seqtruth.metrics.span import judgeable, keep_spans, same_spans
+from seqtruth.spans import convert, extract
+
+
+def worker_counts(crowd, truth, scheme, sentences, partner, strict):
+    """Sentences, correct, predicted and gold spans of each annotator; ``truth`` is in ``scheme``."""
+    tags = convert(crowd.tags, crowd.row_offsets, crowd.scheme, scheme)
+    chosen = np.isin(crowd.row_sentence, sentences)
+    rows = np.flatnonzero(chosen & (partner[crowd.row_sentence] >= 0))
+    offsets, flat = gather(crowd.row_offsets, rows)
+    _, gold_flat = gather(truth.corpus.token_offsets, partner[crowd.row_sentence[rows]])
+    ours, theirs = tags[flat], truth.tags[gold_flat]
+    counted = any_known(ours, offsets) & any_known(theirs, offsets)
+    spans = extract(ours, offsets, scheme, strict)
+    spans = keep_spans(spans, judgeable(spans, theirs, offsets) & counted[spans.sequence])
+    wanted = extract(theirs, offsets, scheme, strict)
+    wanted = keep_spans(wanted, counted[wanted.sequence])
+    right = same_spans(spans, wanted, offsets)
+    worker = crowd.row_worker[rows]
+    found = (np.flatnonzero(counted), spans.sequence[right], spans.sequence, wanted.sequence)
+    return [np.bincount(worker[row], minlength=crowd.n_workers).tolist() for row in found]
+
+
+def any_known(tags, offsets):
+    """Whether each segment has a tag at all (an empty one counts as having)."""
+    total = np.concatenate([[0], np.cumsum(tags >= 0)])
+    return (np.diff(total[offsets]) > 0) | (np.diff(offsets) == 0)
