@@ -12,7 +12,6 @@ import numpy as np
 
 from seqtruth.compiled import F32, F64, I8, I64, Bool, chunk_bounds, kernel, map_chunks
 from seqtruth.lanes import (
-    TIE,
     add_row,
     exponential_row,
     forward_backward_rows,

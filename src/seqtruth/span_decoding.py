@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from seqtruth.compiled import F32, F64, I8, I64, chunk_bounds, kernel, map_chunks
-from seqtruth.inference import TIE, Chain, forward_backward, viterbi
+from seqtruth.inference import Chain, forward_backward, viterbi
+from seqtruth.lanes import TIE
 from seqtruth.scheme import BEGIN, END, INSIDE, SINGLE, Scheme
 from seqtruth.spans import extract
 
