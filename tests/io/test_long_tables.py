@@ -210,6 +210,8 @@ def test_faults_in_later_batches_name_their_row(
         ("label", 3, "X-X", "row 4: tag 'X-X' is not IOB2; expected B-, I- or O"),
     ):
         columns = {**good, column: [*good[column][:row], value, *good[column][row + 1 :]]}
+        if column == "token_index":  # else the tokens differ
+            del columns["token"]
         pq.write_table(pa.table(columns), "a.parquet", row_group_size=3)
         with pytest.raises(InputError) as caught:
             io.read("a.parquet", scheme="iob2")
