@@ -16,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from seqtruth.compiled import I64, U64, kernel
 from seqtruth.data import Crowd
 from seqtruth.errors import InputError
 from seqtruth.io import runs as kernels
 from seqtruth.io.ahead import ahead
+from seqtruth.io.coded import text_codes
 from seqtruth.io.runs import Runs, join
 from seqtruth.io.sources import KNOWN, Batches, open_parquet, stream_parquet
 from seqtruth.io.token_rows import Coder, Rows, find_rules, lay_out_rows, numbers_in
@@ -45,7 +45,7 @@ class PartedTable:
     files : the Parquet files, in order.
     scheme, workers : labels and annotators, numbered as reading the table in memory does.
     labels : the labels in the order in which the files have them.
-    n_sentences, n_tokens, n_annotations : sizes; annotations are labels given.
+    n_sentences, n_tokens, n_annotations : sizes.
     worker_sentences, worker_tokens : int64[W], how much each annotator labelled.
     has_text, has_documents : whether there are tokens, and names of documents.
     digest : names the files by their names, sizes and footers.
@@ -76,7 +76,7 @@ class PartedTable:
         coder.labels.of(pa.array(self.labels, pa.large_string()))
         numbers = numbers_in(self.scheme, coder)
         for runs in _parts(table, coder):
-            rows = lay_out_rows(coder, runs)
+            rows = lay_out_rows(coder, runs, needs_text=self.has_text)
             if len(coder.workers) > len(self.workers) or len(coder.labels) > len(self.labels):
                 raise InputError("the table has changed since it was scanned", where=self.name)
             yield Crowd(
@@ -122,7 +122,7 @@ def scan(path: str | os.PathLike[str], scheme: str | None = None) -> PartedTable
         tuple(coder.labels.names.to_pylist()),
         found.n_sentences,
         found.n_tokens,
-        int(pairs.sum()),
+        found.n_annotations,
         np.pad(found.worker_sentences, (0, n_workers - len(found.worker_sentences))),
         np.pad(found.worker_tokens, (0, n_workers - len(found.worker_tokens))),
         _has_text(files),
@@ -244,7 +244,7 @@ class _Counts:
     """What a scan adds up."""
 
     def __init__(self) -> None:
-        self.n_sentences = self.n_tokens = 0
+        self.n_sentences = self.n_tokens = self.n_annotations = 0
         self.pairs = np.zeros((1, 0), np.int64)
         self.worker_sentences = self.worker_tokens = np.zeros(0, np.int64)
         self._hashes: list[U64] = []
@@ -253,6 +253,7 @@ class _Counts:
         corpus = rows.corpus
         self.n_sentences += corpus.n_sentences
         self.n_tokens += corpus.n_tokens
+        self.n_annotations += len(rows.tags)
         # The coder may be ahead by one part: what it knows by now is enough for this one.
         n_labels, n_workers = len(coder.labels), len(coder.workers)
         offsets = rows.offsets
@@ -329,17 +330,11 @@ def _hashes(data: np.ndarray, offsets: I64) -> U64:
 
 
 def _has_text(files: tuple[Path, ...]) -> bool:
-    """Whether any row may have a token, by the files' own statistics."""
-    for path in files:
-        metadata = pq.read_metadata(path)
-        for group in (metadata.row_group(g) for g in range(metadata.num_row_groups)):
-            for column in (group.column(c) for c in range(group.num_columns)):
-                counted = column.is_stats_set and column.statistics.has_null_count
-                if column.path_in_schema == "token" and not (
-                    counted and column.statistics.null_count == group.num_rows
-                ):
-                    return True
-    return False
+    """Whether any row has a token; reads as far as the first."""
+    if "token" not in open_parquet(files[0]).schema_arrow.names:
+        return False
+    batches = (batch.column("token") for batch in _stream(files, ("token",)))
+    return any((text_codes(column).codes >= 0).any() for column in batches)
 
 
 def _digest(files: tuple[Path, ...]) -> str:

@@ -155,8 +155,11 @@ class Rows(NamedTuple):
         return offsets_of(np.diff(self.corpus.token_offsets)[self.row_sentence])
 
 
-def lay_out_rows(coder: Coder, runs: Runs) -> Rows:
-    """Sort runs by sentence and annotator; raises where rows lack, repeat or contradict."""
+def lay_out_rows(coder: Coder, runs: Runs, needs_text: bool = False) -> Rows:
+    """Sort runs by sentence and annotator; raises where rows lack, repeat or contradict.
+
+    With ``needs_text``, a column of tokens without any text is a fault too.
+    """
     coded = runs.tasks.dictionary_encode()
     tasks, task = coded.dictionary, np.asarray(coded.indices)[runs.segment]
     first, lengths, start = runs.first, runs.lengths, runs.start
@@ -173,7 +176,7 @@ def lay_out_rows(coder: Coder, runs: Runs) -> Rows:
             fix="count tokens from 0; write a row with an empty label where nobody labelled",
         )
     documents, numbers = _documents(coder, runs, task, len(tasks), at)
-    words = _words(coder, runs, task, offsets, at)
+    words = _words(coder, runs, task, offsets, needs_text, at)
     corpus = Corpus(offsets, tasks, words, documents, numbers)
 
     order = kernels.sort_runs(task, runs.worker, len(tasks), len(coder.workers))
@@ -217,9 +220,9 @@ def _documents(
 
 
 def _words(
-    coder: Coder, runs: Runs, task: I32, offsets: I64, at: Callable[[int], str]
+    coder: Coder, runs: Runs, task: I32, offsets: I64, needed: bool, at: Callable[[int], str]
 ) -> pa.Array | None:
-    """The text of every token; None where no row has any."""
+    """The text of every token; None where no row has any, unless it is needed."""
     if runs.tokens is None:
         return None
     agreed = np.full(int(offsets[-1]), -1, np.int32)
@@ -227,7 +230,7 @@ def _words(
     if row >= 0:
         raise _contradiction("token", coder.tokens, int(runs.tokens[row]), at(row))
     absent = np.flatnonzero(agreed < 0)
-    if len(absent) == len(agreed):
+    if len(absent) == len(agreed) and not needed:
         return None
     if len(absent):
         # The first row that is about any token without text.
