@@ -39,9 +39,8 @@ def padded(array: F64, axes: int = 1, fill: float = 0.0) -> F64:
     >>> padded(np.ones(5)).tolist()
     [1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
     """
-    shape = tuple(n + -n % 4 for n in array.shape[-axes:])
-    out = np.full(array.shape[: array.ndim - axes] + shape, fill)
-    out[(..., *(slice(n) for n in array.shape[-axes:]))] = array
+    room = [(0, 0)] * (array.ndim - axes) + [(0, -n % 4) for n in array.shape[-axes:]]
+    out: F64 = np.pad(np.ascontiguousarray(array, np.float64), room, constant_values=fill)
     return out
 
 

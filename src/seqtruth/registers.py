@@ -9,18 +9,22 @@ Places in arrays are counted flat, from the first number, in C order.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-_DOUBLE, _LONG = ir.DoubleType(), ir.IntType(64)
-_DOUBLES, _LONGS = ir.VectorType(_DOUBLE, 4), ir.VectorType(_LONG, 4)
+_DOUBLES, _LONGS = ir.VectorType(ir.DoubleType(), 4), ir.VectorType(ir.IntType(64), 4)
 
 
-class Four(types.Type):  # type: ignore[misc]
+#: Numba's decorator, with a type; what it makes can be called inside kernels only.
+_operation = cast(Callable[[Callable[..., Any]], Callable[..., Any]], intrinsic)
+
+
+class Four(types.Type):
     """Four float64 in one vector register; exists inside kernels only."""
 
     def __init__(self) -> None:
@@ -31,9 +35,9 @@ _four = Four()
 
 
 @register_model(Four)
-class _FourModel(models.PrimitiveModel):  # type: ignore[misc]
+class _FourModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Four) -> None:
-        super().__init__(manager, kind, _DOUBLES)
+        super().__init__(manager, kind, _DOUBLES)  # type: ignore[no-untyped-call]
 
 
 def _pointer(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
@@ -41,12 +45,12 @@ def _pointer(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> A
     return builder.bitcast(builder.gep(data, [place]), _DOUBLES.as_pointer())
 
 
-def _all(value: Any) -> Any:
-    """A constant in all four."""
-    return ir.Constant(_LONGS if isinstance(value, int) else _DOUBLES, [value] * 4)
+def _all(value: int) -> Any:
+    """A whole number in all four."""
+    return ir.Constant(_LONGS, [value] * 4)
 
 
-@intrinsic  # type: ignore[misc]
+@_operation
 def load(typing: Any, array: Any, place: Any) -> Any:
     """Four neighbours of a float64 array."""
 
@@ -57,7 +61,7 @@ def load(typing: Any, array: Any, place: Any) -> Any:
     return _four(array, types.int64), build
 
 
-@intrinsic  # type: ignore[misc]
+@_operation
 def store(typing: Any, array: Any, place: Any, value: Any) -> Any:
     """Write four neighbours of a float64 array."""
 
@@ -69,7 +73,7 @@ def store(typing: Any, array: Any, place: Any, value: Any) -> Any:
     return types.void(array, types.int64, _four), build
 
 
-@intrinsic  # type: ignore[misc]
+@_operation
 def fill(typing: Any, value: Any) -> Any:
     """The same number four times."""
 
@@ -83,7 +87,7 @@ def fill(typing: Any, value: Any) -> Any:
     return _four(types.float64), build
 
 
-@intrinsic  # type: ignore[misc]
+@_operation
 def pick(typing: Any, a: Any, place: Any) -> Any:
     """One of the four."""
 
@@ -93,7 +97,7 @@ def pick(typing: Any, a: Any, place: Any) -> Any:
     return types.float64(_four, types.int64), build
 
 
-@intrinsic  # type: ignore[misc]
+@_operation
 def add(typing: Any, a: Any, b: Any) -> Any:
     """a + b."""
 
@@ -103,7 +107,7 @@ def add(typing: Any, a: Any, b: Any) -> Any:
     return _four(_four, _four), build
 
 
-@intrinsic  # type: ignore[misc]
+@_operation
 def multiply(typing: Any, a: Any, b: Any) -> Any:
     """a · b."""
 
@@ -113,19 +117,19 @@ def multiply(typing: Any, a: Any, b: Any) -> Any:
     return _four(_four, _four), build
 
 
-@intrinsic  # type: ignore[misc]
+@_operation
 def multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
     """a · b + c, in one instruction where the machine has it."""
 
     def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = ir.FunctionType(_DOUBLES, [_DOUBLES] * 3)
-        name = "llvm.fmuladd.v4f64"
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+        declare = cast(Callable[..., Any], cgutils.get_or_insert_function)
+        return builder.call(declare(builder.module, kind, "llvm.fmuladd.v4f64"), args)
 
     return _four(_four, _four, _four), build
 
 
-@intrinsic  # type: ignore[misc]
+@_operation
 def where_greater(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
     """yes where a > b, no elsewhere (also where either is nan)."""
 
@@ -135,7 +139,7 @@ def where_greater(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
     return _four(_four, _four, _four, _four), build
 
 
-@intrinsic  # type: ignore[misc]
+@_operation
 def power_of_two(typing: Any, shifted: Any) -> Any:
     """2^k, where ``shifted`` is k + :data:`ROUND`: k put where a number has its exponent."""
 

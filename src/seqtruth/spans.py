@@ -56,7 +56,6 @@ def extract(
     """
     demand_begin = needs_begin(scheme, strict)
     bounds = chunk_bounds(offsets)
-    nothing = Spans(*(np.empty(0, kind) for kind in (np.int64, np.int32, np.int32, np.int16)))
 
     def run(a: int, b: int, spans: Spans, at: int) -> int:
         found = _extract(
@@ -65,13 +64,20 @@ def extract(
         return int(found)
 
     # once to count and once to write, so that nothing as long as the tags is needed
-    counts = map_chunks(lambda a, b: run(a, b, nothing, 0), bounds)
+    counts = map_chunks(lambda a, b: run(a, b, _room(0), 0), bounds)
     place = dict(zip(bounds.tolist(), np.cumsum([0, *counts]).tolist(), strict=True))
     n = sum(counts)
-    spans = Spans(*(np.empty(n, column.dtype) for column in nothing))
+    spans = _room(n)
     if n:
         map_chunks(lambda a, b: run(a, b, spans, place[a]), bounds)
     return spans
+
+
+def _room(n: int) -> Spans:
+    """Columns for n spans."""
+    return Spans(
+        np.empty(n, np.int64), np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int16)
+    )
 
 
 @kernel
@@ -98,6 +104,8 @@ def _extract(
             role, this = OUTSIDE, -1
             if i < last and tags[i] >= 0:
                 role, this = roles[tags[i]], type_of[tags[i]]
+            if role == OUTSIDE and prev_role == OUTSIDE:
+                continue
             begins = opens(role, this, prev_role, prev_type)
             if open_at >= 0 and (role == OUTSIDE or begins):
                 if write:

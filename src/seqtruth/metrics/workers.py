@@ -48,7 +48,8 @@ class WorkerScores:
         strict: str = "conlleval",
     ) -> WorkerScores:
         """From the sums of :func:`worker_counts`."""
-        return WorkerScores(workers, *(counts[name] for name in COUNTS), strict)
+        sentences, correct, predicted, gold = (counts[name] for name in COUNTS)
+        return WorkerScores(workers, sentences, correct, predicted, gold, strict)
 
     @property
     def precision(self) -> npt.NDArray[np.float64]:
