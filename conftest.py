@@ -1,0 +1,23 @@
+"""Modules that need an extra are looked at for examples only where it is installed.
+
+(pytest's own switch for that would also pass over test files that cannot be imported at all.)
+"""
+
+from importlib.util import find_spec
+
+_NEEDS = {
+    "torch": [
+        "aggregators/neural.py",
+        "predictors/crf_layer.py",
+        "predictors/neural.py",
+        "predictors/training.py",
+        "predictors/transformer_body.py",
+    ],
+    "transformers": ["predictors/transformer_checkpoint.py"],
+}
+collect_ignore = [
+    f"src/seqtruth/{module}"
+    for package, modules in _NEEDS.items()
+    if find_spec(package) is None
+    for module in modules
+]
