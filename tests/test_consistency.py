@@ -20,7 +20,8 @@ from seqtruth.consistency import (
     unidirectional_sentence,
 )
 from seqtruth.errors import ParameterError
-from seqtruth.inference import TIE, Chain
+from seqtruth.inference import Chain
+from seqtruth.lanes import TIE
 from seqtruth.scheme import Scheme
 from seqtruth.ties import draw, sentence_keys
 from strategies import schemes
