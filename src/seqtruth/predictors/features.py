@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seqtruth.compiled import I32, I64
+from seqtruth.compiled import F64, I32, I64
 from seqtruth.corpus import Corpus
 from seqtruth.predictors.clusters import clusters
+from seqtruth.predictors.row_sums import RowSums
 
 BEFORE, AFTER = "\x02", "\x03"  # stand for what lies outside the sentence
 #: Words whose features are remembered: the folds of a corpus ask for the same ones again and again.
@@ -87,34 +88,49 @@ class Channel(NamedTuple):
 
 
 class Views(NamedTuple):
-    """All channels side by side, in one space of atoms and one of features.
+    """All channels side by side, in one space of atoms and one of features, as sums of rows.
 
-    atoms : int32[T, C], each token's atom in every channel.
-    start, feature : features of each atom, as in :class:`Channel`.
-    bounds : int64[C+1], first atom of every channel.
+    features : each atom's score from those of its features; ``of_feature`` the way back.
+    atoms : each token's score from those of its atoms; ``of_atom`` the way back.
     """
 
-    atoms: I32
-    start: I64
-    feature: I32
-    bounds: I64
+    features: RowSums
+    of_feature: RowSums
+    atoms: RowSums
+    of_atom: RowSums
 
     @staticmethod
     def of(channels: list[Channel], sizes: list[int]) -> Views:
-        """Lay channels side by side; ``sizes`` is how many features each has."""
+        """Lay channels side by side; ``sizes`` is how many features each has.
+
+        Atoms without features, such as pairs of words seen once, are left out.
+        """
         bounds = np.cumsum([0, *(len(channel.start) - 1 for channel in channels)])
         shift = np.cumsum([0, *sizes])
         ends = np.cumsum([0, *(len(channel.feature) for channel in channels)])
-        return Views(
-            np.stack([c.atom + a for c, a in zip(channels, bounds, strict=False)], axis=1).astype(
-                np.int32
-            ),
-            np.concatenate([[0], *(c.start[1:] + a for c, a in zip(channels, ends, strict=False))]),
-            np.concatenate([c.feature + a for c, a in zip(channels, shift, strict=False)]).astype(
-                np.int32
-            ),
-            bounds,
+        stops = np.concatenate([c.start[1:] + a for c, a in zip(channels, ends, strict=False)])
+        feature = np.concatenate([c.feature + a for c, a in zip(channels, shift, strict=False)])
+        atom = np.stack([c.atom + a for c, a in zip(channels, bounds, strict=False)], axis=1)
+        heard = np.diff(stops, prepend=0) > 0
+        number, used = np.cumsum(heard) - 1, heard[atom]
+        features = RowSums(np.append(0, stops[heard]), feature.astype(np.int32))
+        atoms = RowSums(
+            np.append(0, np.cumsum(used.sum(axis=1))), number[atom[used]].astype(np.int32)
         )
+        return Views(
+            features, features.turned(int(shift[-1])), atoms, atoms.turned(int(heard.sum()))
+        )
+
+    def scores(self, theta: F64, table: F64 | None = None, out: F64 | None = None) -> F64:
+        """float64[T, L]: sum of the weights ``theta[F, L]`` of each token's features.
+
+        ``table`` (one row per atom) and ``out`` are places to use again.
+        """
+        return self.atoms.of(self.features.of(theta, table), out)
+
+    def gradient(self, residual: F64, out: F64, table: F64 | None = None) -> None:
+        """Residuals [T, L] summed per feature into ``out[F, L]``."""
+        self.of_feature.of(self.of_atom.of(residual, table), out)
 
 
 @dataclass

@@ -8,10 +8,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from seqtruth.compiled import F64, kernel
+
+
+class _Pair(NamedTuple):
+    """A step and how the gradient turned on it."""
+
+    change: F64
+    turn: F64
+    curvature: float  # change · turn
+    sharpness: float  # turn · turn
 
 
 def minimise(
@@ -25,58 +35,69 @@ def minimise(
     """Minimise ``function`` (value and gradient) from ``start``.
 
     Two-loop recursion with a backtracking line search (Armijo); pairs of negative curvature are left
-    out. Stops when the value falls by less than ``tol`` of itself, or after ``max_iter`` steps.
+    out. Stops when the value falls by less than ``tol`` of itself, or after ``max_iter`` steps. The
+    function may give its gradient in the same array each time.
 
     References
     ----------
     Nocedal & Wright (2006), Numerical Optimization, Algorithm 7.4. doi:10.1007/978-0-387-40065-5
     """
-    x = start.copy()
-    value, gradient = function(x)
-    pairs: deque[tuple[F64, F64, float]] = deque(maxlen=memory)
+    x, new, ascent = start.copy(), np.empty_like(start), np.empty_like(start)
+    value, new_gradient = function(x)
+    gradient = new_gradient.copy()
+    pairs: deque[_Pair] = deque(maxlen=memory)
+    spare = np.empty_like(x), np.empty_like(x)
     for _ in range(max_iter):
-        direction = -_apply_inverse_hessian(gradient, pairs)
-        slope = dot(direction, gradient)
+        slope = -_apply_inverse_hessian(gradient, pairs, ascent)
         if slope >= 0:  # numerical trouble: fall back on steepest descent
             pairs.clear()
-            direction, slope = -gradient, -dot(gradient, gradient)
+            slope = -_apply_inverse_hessian(gradient, pairs, ascent)
         if slope == 0:
             break
         step = 1.0 if pairs else 1.0 / max(1.0, float(np.abs(gradient).sum()))
         if not pairs:
             step = max(step, 1e-3 / max(1e-12, float(np.sqrt(-slope))))
         for _ in range(25):
-            new = x + step * direction
+            np.multiply(ascent, -step, out=new)
+            new += x
             new_value, new_gradient = function(new)
             if new_value <= value + 1e-4 * step * slope:
                 break
             step *= 0.5
         else:
             break
-        change, turn = new - x, new_gradient - gradient
-        curvature = dot(change, turn)
+        curvature, sharpness = _differences(x, new, gradient, new_gradient, *spare)
         if curvature > 1e-10:
-            pairs.append((change, turn, curvature))
+            pair = _Pair(*spare, curvature, sharpness)
+            full = len(pairs) == memory
+            spare = pairs[0][:2] if full else (np.empty_like(x), np.empty_like(x))
+            pairs.append(pair)
         fall = value - new_value
-        x, value, gradient = new, new_value, new_gradient
+        x, new, value = new, x, new_value
         if fall <= tol * max(1.0, abs(value)):
             break
     return x
 
 
-def _apply_inverse_hessian(gradient: F64, pairs: deque[tuple[F64, F64, float]]) -> F64:
-    q = gradient.copy()
-    factors = []
-    for change, turn, curvature in reversed(pairs):
-        factor = dot(change, q) / curvature
-        _add(q, -factor, turn)
-        factors.append(factor)
-    if pairs:
-        _, turn, curvature = pairs[-1]
-        q *= curvature / dot(turn, turn)
-    for (change, turn, curvature), factor in zip(pairs, reversed(factors), strict=True):
-        _add(q, factor - dot(turn, q) / curvature, change)
-    return q
+def _apply_inverse_hessian(gradient: F64, pairs: deque[_Pair], q: F64) -> float:
+    """The inverse Hessian times the gradient into ``q``; returns q · gradient.
+
+    Every pass over ``q`` ends with the product that the next one needs.
+    """
+    q[:] = gradient
+    if not pairs:
+        return dot(gradient, gradient)
+    changes, turns = [pair.change for pair in pairs], [pair.turn for pair in pairs]
+    last, factors = pairs[-1], []
+    product = dot(last.change, q)
+    for pair, follows in zip(reversed(pairs), [*changes[-2::-1], q], strict=True):
+        factors.append(product / pair.curvature)
+        product = _add_dot(q, -factors[-1], pair.turn, follows)
+    q *= last.curvature / last.sharpness
+    product = dot(turns[0], q)
+    for pair, follows in zip(pairs, [*turns[1:], gradient], strict=True):
+        product = _add_dot(q, factors.pop() - product / pair.curvature, pair.change, follows)
+    return product
 
 
 @kernel
@@ -95,6 +116,39 @@ def dot(x: F64, y: F64) -> float:
 
 
 @kernel
-def _add(x: F64, factor: float, y: F64) -> None:
+def add(x: F64, factor: float, y: F64) -> None:
+    """x += factor · y."""
     for i in range(len(x)):
         x[i] += factor * y[i]
+
+
+@kernel
+def _add_dot(x: F64, factor: float, y: F64, z: F64) -> float:
+    """:func:`add`, and then :func:`dot` of x and z."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    n = len(x) // 4 * 4
+    for i in range(0, n, 4):
+        x[i] += factor * y[i]
+        x[i + 1] += factor * y[i + 1]
+        x[i + 2] += factor * y[i + 2]
+        x[i + 3] += factor * y[i + 3]
+        a += x[i] * z[i]
+        b += x[i + 1] * z[i + 1]
+        c += x[i + 2] * z[i + 2]
+        d += x[i + 3] * z[i + 3]
+    for i in range(n, len(x)):
+        x[i] += factor * y[i]
+        a += x[i] * z[i]
+    return (a + b) + (c + d)
+
+
+@kernel
+def _differences(
+    x: F64, new: F64, gradient: F64, new_gradient: F64, change: F64, turn: F64
+) -> tuple[float, float]:
+    """new - x and new_gradient - gradient; change · turn and turn · turn. Keeps the new gradient."""
+    for i in range(len(x)):
+        change[i] = new[i] - x[i]
+        turn[i] = new_gradient[i] - gradient[i]
+        gradient[i] = new_gradient[i]
+    return dot(change, turn), dot(turn, turn)
