@@ -196,7 +196,10 @@ class _Problem:
         )
         if self.transitions is not None:
             self.chain_target[:-2] = self.transitions
-        n_atoms, n_features = len(self.views.of_atom.start) - 1, len(self.views.of_feature.start) - 1
+        n_atoms, n_features = (
+            len(self.views.of_atom.start) - 1,
+            len(self.views.of_feature.start) - 1,
+        )
         self.table = np.empty((n_atoms, self.n_labels))
         self.scores, self.residual = np.empty_like(target), np.empty_like(target)
         self.gradient = np.empty((n_features + self.n_labels + 2) * self.n_labels)

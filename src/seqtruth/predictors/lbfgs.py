@@ -42,14 +42,17 @@ def minimise(
     ----------
     Nocedal & Wright (2006), Numerical Optimization, Algorithm 7.4. doi:10.1007/978-0-387-40065-5
     """
-    x, new, ascent = start.copy(), np.empty_like(start), np.empty_like(start)
+    # in one piece: a large one is given large pages
+    x, new, ascent, gradient, *rows = np.empty((2 * memory + 6, len(start)))
+    spares = list(zip(rows[::2], rows[1::2], strict=True))
+    x[:] = start
     value, new_gradient = function(x)
-    gradient = new_gradient.copy()
+    gradient[:] = new_gradient
     pairs: deque[_Pair] = deque(maxlen=memory)
-    spare = np.empty_like(x), np.empty_like(x)
     for _ in range(max_iter):
         slope = -_apply_inverse_hessian(gradient, pairs, ascent)
         if slope >= 0:  # numerical trouble: fall back on steepest descent
+            spares += [pair[:2] for pair in pairs]
             pairs.clear()
             slope = -_apply_inverse_hessian(gradient, pairs, ascent)
         if slope == 0:
@@ -66,17 +69,17 @@ def minimise(
             step *= 0.5
         else:
             break
-        curvature, sharpness = _differences(x, new, gradient, new_gradient, *spare)
+        curvature, sharpness = _differences(x, new, gradient, new_gradient, *spares[-1])
         if curvature > 1e-10:
-            pair = _Pair(*spare, curvature, sharpness)
-            full = len(pairs) == memory
-            spare = pairs[0][:2] if full else (np.empty_like(x), np.empty_like(x))
+            pair = _Pair(*spares.pop(), curvature, sharpness)
+            if len(pairs) == memory:
+                spares.append(pairs[0][:2])
             pairs.append(pair)
         fall = value - new_value
         x, new, value = new, x, new_value
         if fall <= tol * max(1.0, abs(value)):
             break
-    return x
+    return x.copy()
 
 
 def _apply_inverse_hessian(gradient: F64, pairs: deque[_Pair], q: F64) -> float:
@@ -90,7 +93,7 @@ def _apply_inverse_hessian(gradient: F64, pairs: deque[_Pair], q: F64) -> float:
     changes, turns = [pair.change for pair in pairs], [pair.turn for pair in pairs]
     last, factors = pairs[-1], []
     product = dot(last.change, q)
-    for pair, follows in zip(reversed(pairs), [*changes[-2::-1], q], strict=True):
+    for pair, follows in zip(reversed(pairs), [*changes[-2::-1], gradient], strict=True):
         factors.append(product / pair.curvature)
         product = _add_dot(q, -factors[-1], pair.turn, follows)
     q *= last.curvature / last.sharpness
@@ -124,18 +127,19 @@ def add(x: F64, factor: float, y: F64) -> None:
 
 @kernel
 def _add_dot(x: F64, factor: float, y: F64, z: F64) -> float:
-    """:func:`add`, and then :func:`dot` of x and z."""
+    """:func:`add`, and then :func:`dot` of x and z, which are not the same array."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     n = len(x) // 4 * 4
-    for i in range(0, n, 4):
-        x[i] += factor * y[i]
-        x[i + 1] += factor * y[i + 1]
-        x[i + 2] += factor * y[i + 2]
-        x[i + 3] += factor * y[i + 3]
-        a += x[i] * z[i]
-        b += x[i + 1] * z[i + 1]
-        c += x[i + 2] * z[i + 2]
-        d += x[i + 3] * z[i + 3]
+    xs, ys, zs = x[:n].reshape(-1, 4), y[:n].reshape(-1, 4), z[:n].reshape(-1, 4)
+    for i in range(len(xs)):
+        p, q = xs[i, 0] + factor * ys[i, 0], xs[i, 1] + factor * ys[i, 1]
+        r, s = xs[i, 2] + factor * ys[i, 2], xs[i, 3] + factor * ys[i, 3]
+        t, u, v, w = zs[i, 0], zs[i, 1], zs[i, 2], zs[i, 3]  # read before anything is written
+        xs[i, 0], xs[i, 1], xs[i, 2], xs[i, 3] = p, q, r, s
+        a += p * t
+        b += q * u
+        c += r * v
+        d += s * w
     for i in range(n, len(x)):
         x[i] += factor * y[i]
         a += x[i] * z[i]

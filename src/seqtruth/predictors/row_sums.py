@@ -10,17 +10,17 @@ from seqtruth.compiled import F64, I32, I64, chunk_bounds, kernel, map_chunks
 
 
 class RowSums(NamedTuple):
-    """Row r of the result is the sum of the rows ``index[start[r]:start[r + 1]]`` of a table.
+    """Row r of the result is the sum of the rows ``chosen[start[r]:start[r + 1]]`` of a table.
 
     start : int64[R+1].
-    index : int32[N]; a row chosen twice counts twice.
+    chosen : int32[N]; a row chosen twice counts twice.
     """
 
     start: I64
-    index: I32
+    chosen: I32
 
     def of(self, table: F64, out: F64 | None = None) -> F64:
-        """float64[R, L] from a table [*, L], each row added up in the order of ``index``.
+        """float64[R, L] from a table [*, L], each row added up in the order of ``chosen``.
 
         >>> RowSums(np.array([0, 2, 2]), np.array([0, 2], np.int32)).of(np.arange(6.0).reshape(3, 2))
         array([[4., 6.],
@@ -28,7 +28,7 @@ class RowSums(NamedTuple):
         """
         found = np.empty((len(self.start) - 1, table.shape[1])) if out is None else out
         map_chunks(
-            lambda a, b: _sum_rows(self.start, self.index, table, a, b, found),
+            lambda a, b: _sum_rows(self.start, self.chosen, table, a, b, found),
             chunk_bounds(self.start),
         )
         return found
@@ -36,14 +36,14 @@ class RowSums(NamedTuple):
     def turned(self, n_rows: int) -> RowSums:
         """The way back from results to a table of ``n_rows``: who chose each row, in their order."""
         start = np.zeros(n_rows + 1, np.int64)
-        start[1:] = np.cumsum(np.bincount(self.index, minlength=n_rows))
-        back = np.empty(len(self.index), np.int32)
-        _turn(self.start, self.index, start[:-1].copy(), back)
+        start[1:] = np.cumsum(np.bincount(self.chosen, minlength=n_rows))
+        back = np.empty(len(self.chosen), np.int32)
+        _turn(self.start, self.chosen, start[:-1].copy(), back)
         return RowSums(start, back)
 
 
 @kernel
-def _sum_rows(start: I64, index: I32, table: F64, first: int, last: int, out: F64) -> None:
+def _sum_rows(start: I64, chosen: I32, table: F64, first: int, last: int, out: F64) -> None:
     """Four columns at a time stay in registers; every cell is still a sum in order."""
     width = table.shape[1]
     fours = width // 4 * 4
@@ -52,7 +52,7 @@ def _sum_rows(start: I64, index: I32, table: F64, first: int, last: int, out: F6
         for k in range(0, fours, 4):
             a, b, c, d = 0.0, 0.0, 0.0, 0.0
             for n in range(begin, end):
-                i = index[n]
+                i = chosen[n]
                 a += table[i, k]
                 b += table[i, k + 1]
                 c += table[i, k + 2]
@@ -61,13 +61,13 @@ def _sum_rows(start: I64, index: I32, table: F64, first: int, last: int, out: F6
         for k in range(fours, width):
             a = 0.0
             for n in range(begin, end):
-                a += table[index[n], k]
+                a += table[chosen[n], k]
             out[r, k] = a
 
 
 @kernel
-def _turn(start: I64, index: I32, place: I64, back: I32) -> None:
+def _turn(start: I64, chosen: I32, place: I64, back: I32) -> None:
     for r in range(len(start) - 1):
         for n in range(start[r], start[r + 1]):
-            back[place[index[n]]] = r
-            place[index[n]] += 1
+            back[place[chosen[n]]] = r
+            place[chosen[n]] += 1
