@@ -241,7 +241,7 @@ class _Problem:
         to_theta, to_chain = self.unpack(self.gradient)
         self.views.gradient(self.residual, to_theta, self.table)
         to_chain[:] = expected - chain_target
-        add(self.gradient, self.l2, x)
+        add(self.gradient, self.l2, x, self.gradient)
         return value + 0.5 * self.l2 * dot(x, x), self.gradient
 
 

@@ -61,8 +61,7 @@ def minimise(
         if not pairs:
             step = max(step, 1e-3 / max(1e-12, float(np.sqrt(-slope))))
         for _ in range(25):
-            np.multiply(ascent, -step, out=new)
-            new += x
+            add(x, -step, ascent, new)
             new_value, new_gradient = function(new)
             if new_value <= value + 1e-4 * step * slope:
                 break
@@ -87,19 +86,21 @@ def _apply_inverse_hessian(gradient: F64, pairs: deque[_Pair], q: F64) -> float:
 
     Every pass over ``q`` ends with the product that the next one needs.
     """
-    q[:] = gradient
     if not pairs:
+        q[:] = gradient
         return dot(gradient, gradient)
     changes, turns = [pair.change for pair in pairs], [pair.turn for pair in pairs]
-    last, factors = pairs[-1], []
-    product = dot(last.change, q)
-    for pair, follows in zip(reversed(pairs), [*changes[-2::-1], gradient], strict=True):
-        factors.append(product / pair.curvature)
-        product = _add_dot(q, -factors[-1], pair.turn, follows)
-    q *= last.curvature / last.sharpness
-    product = dot(turns[0], q)
+    last, factors, source = pairs[-1], [], gradient
+    product = dot(last.change, gradient)
+    for n in reversed(range(len(pairs))):
+        factors.append(product / pairs[n].curvature)
+        follows = changes[n - 1] if n else turns[0]
+        scale = 1.0 if n else last.curvature / last.sharpness
+        product = _add_dot(source, -factors[-1], turns[n], scale, follows, q)
+        source = q
     for pair, follows in zip(pairs, [*turns[1:], gradient], strict=True):
-        product = _add_dot(q, factors.pop() - product / pair.curvature, pair.change, follows)
+        factor = factors.pop() - product / pair.curvature
+        product = _add_dot(q, factor, pair.change, 1.0, follows, q)
     return product
 
 
@@ -119,31 +120,40 @@ def dot(x: F64, y: F64) -> float:
 
 
 @kernel
-def add(x: F64, factor: float, y: F64) -> None:
-    """x += factor · y."""
+def add(x: F64, factor: float, y: F64, out: F64) -> None:
+    """x + factor · y into ``out``, which may be x."""
     for i in range(len(x)):
-        x[i] += factor * y[i]
+        out[i] = x[i] + factor * y[i]
 
 
 @kernel
-def _add_dot(x: F64, factor: float, y: F64, z: F64) -> float:
-    """:func:`add`, and then :func:`dot` of x and z, which are not the same array."""
+def _add_dot(x: F64, factor: float, y: F64, scale: float, z: F64, out: F64) -> float:
+    """(x + factor · y) · scale into ``out`` (which may be x), and its :func:`dot` with z."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     n = len(x) // 4 * 4
-    xs, ys, zs = x[:n].reshape(-1, 4), y[:n].reshape(-1, 4), z[:n].reshape(-1, 4)
+    xs, ys, zs, to = _fours(x), _fours(y), _fours(z), _fours(out)
     for i in range(len(xs)):
-        p, q = xs[i, 0] + factor * ys[i, 0], xs[i, 1] + factor * ys[i, 1]
-        r, s = xs[i, 2] + factor * ys[i, 2], xs[i, 3] + factor * ys[i, 3]
+        p, q = (xs[i, 0] + factor * ys[i, 0]) * scale, (xs[i, 1] + factor * ys[i, 1]) * scale
+        r, s = (xs[i, 2] + factor * ys[i, 2]) * scale, (xs[i, 3] + factor * ys[i, 3]) * scale
         t, u, v, w = zs[i, 0], zs[i, 1], zs[i, 2], zs[i, 3]  # read before anything is written
-        xs[i, 0], xs[i, 1], xs[i, 2], xs[i, 3] = p, q, r, s
+        to[i, 0], to[i, 1], to[i, 2], to[i, 3] = p, q, r, s
         a += p * t
         b += q * u
         c += r * v
         d += s * w
     for i in range(n, len(x)):
-        x[i] += factor * y[i]
-        a += x[i] * z[i]
+        out[i] = (x[i] + factor * y[i]) * scale
+        a += out[i] * z[i]
     return (a + b) + (c + d)
+
+
+@kernel
+def _fours(x: F64) -> F64:
+    return x[: len(x) // 4 * 4].reshape(-1, 4)
+
+
+#: Numbers of a long vector that are worked on while they are in the cache; four divides it.
+BLOCK = 1024
 
 
 @kernel
@@ -151,8 +161,24 @@ def _differences(
     x: F64, new: F64, gradient: F64, new_gradient: F64, change: F64, turn: F64
 ) -> tuple[float, float]:
     """new - x and new_gradient - gradient; change · turn and turn · turn. Keeps the new gradient."""
-    for i in range(len(x)):
-        change[i] = new[i] - x[i]
-        turn[i] = new_gradient[i] - gradient[i]
-        gradient[i] = new_gradient[i]
-    return dot(change, turn), dot(turn, turn)
+    a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    n = len(x) // 4 * 4
+    for first in range(0, len(x), BLOCK):
+        last = min(first + BLOCK, len(x))
+        for i in range(first, last):
+            change[i] = new[i] - x[i]
+            turn[i] = new_gradient[i] - gradient[i]
+            gradient[i] = new_gradient[i]
+        for i in range(first, min(last, n), 4):
+            a += change[i] * turn[i]
+            b += change[i + 1] * turn[i + 1]
+            c += change[i + 2] * turn[i + 2]
+            d += change[i + 3] * turn[i + 3]
+            e += turn[i] * turn[i]
+            f += turn[i + 1] * turn[i + 1]
+            g += turn[i + 2] * turn[i + 2]
+            h += turn[i + 3] * turn[i + 3]
+    for i in range(n, len(x)):
+        a += change[i] * turn[i]
+        e += turn[i] * turn[i]
+    return (a + b) + (c + d), (e + f) + (g + h)

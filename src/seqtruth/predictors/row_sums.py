@@ -8,6 +8,9 @@ import numpy as np
 
 from seqtruth.compiled import F64, I32, I64, chunk_bounds, kernel, map_chunks
 
+#: So many rows are added up in less time than it takes to wake another thread a few times.
+FEW = 200_000
+
 
 class RowSums(NamedTuple):
     """Row r of the result is the sum of the rows ``chosen[start[r]:start[r + 1]]`` of a table.
@@ -29,7 +32,7 @@ class RowSums(NamedTuple):
         found = np.empty((len(self.start) - 1, table.shape[1])) if out is None else out
         map_chunks(
             lambda a, b: _sum_rows(self.start, self.chosen, table, a, b, found),
-            chunk_bounds(self.start),
+            _bounds(self.start),
         )
         return found
 
@@ -40,6 +43,11 @@ class RowSums(NamedTuple):
         back = np.empty(len(self.chosen), np.int32)
         _turn(self.start, self.chosen, start[:-1].copy(), back)
         return RowSums(start, back)
+
+
+def _bounds(start: I64) -> I64:
+    """Where to cut the work, if it is worth it; depends on the data alone."""
+    return chunk_bounds(start) if start[-1] > FEW else np.array([0, len(start) - 1])
 
 
 @kernel
