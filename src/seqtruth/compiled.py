@@ -14,11 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 import numpy as np
 import numpy.typing as npt
+from numba.core.event import Event, Listener, register
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,17 +39,47 @@ TOKENS_PER_CHUNK = 8192
 MAX_CHUNKS = 32
 
 
+#: Every kernel of the modules imported so far.
+_KERNELS: list[Any] = []
+
+
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile ``function`` with Numba: no GIL, cached on disk, IEEE division."""
-    return cast(Callable[P, R], numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    made = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    _KERNELS.append(made)
+    return cast(Callable[P, R], made)
 
 
 def kernels_are_cached() -> bool:
-    """Whether an earlier run has left compiled kernels (else the first use takes some seconds)."""
-    folders = [Path(__file__).parent / "__pycache__"]
-    if custom := os.environ.get("NUMBA_CACHE_DIR"):
-        folders.append(Path(custom))
-    return any(True for folder in folders if folder.is_dir() for _ in folder.rglob("*.nbi"))
+    """Whether an earlier run has left compiled kernels of the modules imported so far.
+
+    They are beside the source, or in the user's own cache where that folder cannot be written to.
+    """
+    folders = {Path(made.stats.cache_path) for made in _KERNELS}
+    return any(True for folder in folders for _ in folder.glob("*.nbi"))
+
+
+class _Teller(Listener):
+    """Calls a function when a kernel is first compiled; one read from the cache does not count."""
+
+    tell: Callable[[], None] | None = None
+
+    def on_start(self, event: Event) -> None:
+        if self.tell is not None and event.data["dispatcher"] in _KERNELS:
+            tell, self.tell = self.tell, None
+            tell()
+
+    def on_end(self, event: Event) -> None:
+        pass
+
+
+_TELLER = _Teller()
+cast(Any, register)("numba:compile", _TELLER)
+
+
+def when_compiling(tell: Callable[[], None] | None) -> None:
+    """From now on call ``tell`` once, when (and if) a kernel has to be compiled; None: nobody."""
+    _TELLER.tell = tell
 
 
 def threads() -> int:

@@ -103,6 +103,7 @@ def aggregate(
         out_format = check_labels(output, out_format)
     check_files(report, save, tagger)
     check_distinct(output, report, save, tagger)
+    first_use(quiet)
     if engine != "memory":
         assert output is not None
         aggregate_parts(
@@ -116,7 +117,6 @@ def aggregate(
     if abstain is not None:
         maker = replace(maker, abstain=abstain)
     check_tagger(tagger, maker)
-    first_use(quiet)
     began = time.perf_counter()
     with progress(f"{maker.name} on {crowd}", quiet):
         result = maker.fit(crowd, gold, checkpoint=checkpoint, resume=resume)
@@ -142,6 +142,7 @@ def evaluate(
     """Score labels against a gold standard: spans (strict), tokens (relaxed), confidences."""
     from seqtruth.result import evaluate as score
 
+    first_use()
     found = score(result, gold, strict=strict)
     if as_json:
         print_json(found.to_dict())
@@ -174,6 +175,7 @@ def compare(
     from seqtruth.cli.methods import make_method, method_specs, parse_methods
     from seqtruth.spans import check_reading
 
+    first_use(quiet)
     data = open_dataset(annotations, gold, dataset, data_dir)
     splits, readings = split.split(","), strict.split(",")
     for name in splits:
@@ -186,7 +188,6 @@ def compare(
         check_reading(reading)
     has_text = data.crowd.corpus.tokens is not None
     parse_methods(methods, seed, has_text)  # all of them are known before the first one runs
-    first_use(quiet)
     rows = []
     for spec in method_specs(methods):
         chosen = [make_method(spec, seed + n, has_text) for n in range(seeds)]
@@ -214,6 +215,7 @@ def tag(
     from seqtruth.predictors import Tagger
 
     out_format = check_labels(output, out_format)
+    first_use()
     tagger = Tagger.load(model)
     source = Path("/dev/stdin") if str(text) == "-" else text
     labelling, confidence = tagger.label_with_confidence(read_unlabelled(source, format))
@@ -243,6 +245,7 @@ def simulate(
     from seqtruth.simulation import simulate as run
 
     out_format = check_labels(output, out_format)
+    first_use()
     truth = read(gold, format, scheme)
     crowd = run(truth, annotators, seed=seed, per_sentence=per_sentence)
     write(crowd, output, out_format)
@@ -265,8 +268,8 @@ def demo(
 
     if output.exists() and not output.is_dir():
         raise InputError("not a folder", where=str(output), fix="give another --output")
-    data = load("demo")
     first_use(quiet)
+    data = load("demo")
     note(f"demo corpus: {data.crowd}")
     specs = "mv ds bsc-seq aggslc accord"
     rows, result = [], None

@@ -124,8 +124,9 @@ def show_scores(rows: list[dict[str, Any]], data: Dataset) -> None:
     table(list(columns), list(zip(*columns.values(), strict=True)), " · ".join(title))
 
 
-def first_use(quiet: bool) -> None:
-    from seqtruth.compiled import kernels_are_cached
+def first_use(quiet: bool = False) -> None:
+    """Say so where kernels have to be compiled, when it happens."""
+    from seqtruth.compiled import when_compiling
 
-    if not quiet and not kernels_are_cached():
-        note("first use: compiling kernels for this machine (about half a minute, once)")
+    text = "first use: compiling kernels for this machine (up to half a minute, once)"
+    when_compiling(None if quiet else lambda: note(text))

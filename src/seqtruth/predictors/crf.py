@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from seqtruth.archive import Arrays
-from seqtruth.compiled import F32, F64, I8, I32, I64, chunk_bounds, kernel, map_chunks
+from seqtruth.compiled import F32, F64, I8, I64, kernel
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.inference import FORBIDDEN, Chain, forward_backward
 from seqtruth.predictors.base import Targets, Tokens, as_corpus, as_targets
 from seqtruth.predictors.features import Encoder, Views
-from seqtruth.predictors.lbfgs import dot, minimise
+from seqtruth.predictors.lbfgs import add, dot, minimise
 from seqtruth.scheme import Scheme
 
 
@@ -123,7 +123,7 @@ class CRF:
         corpus = as_corpus(tokens)
         sizes = [len(part) for part in self._theta]
         views = Views.of(self._encoder.encode(corpus, grow=False), sizes)
-        scores = _scores(views, np.vstack(self._theta), corpus.token_offsets)
+        scores = views.scores(np.vstack(self._theta))
         return scores, _as_chain(self._chain)
 
     def log_likelihood(self, tokens: Tokens, tags: I8) -> F64:
@@ -184,7 +184,7 @@ class _Problem:
         filled = np.flatnonzero(np.diff(offsets) > 0)
         per_token = np.repeat(self.weights, np.diff(offsets))
         self.token_weights = per_token
-        weighted = target * per_token[:, None]
+        self.weighted = weighted = target * per_token[:, None]
         self.chain_target = np.vstack(
             [
                 weighted[pairs].T @ target[pairs + 1]
@@ -196,6 +196,13 @@ class _Problem:
         )
         if self.transitions is not None:
             self.chain_target[:-2] = self.transitions
+        n_atoms, n_features = (
+            len(self.views.of_atom.start) - 1,
+            len(self.views.of_feature.start) - 1,
+        )
+        self.table = np.empty((n_atoms, self.n_labels))
+        self.scores, self.residual = np.empty_like(target), np.empty_like(target)
+        self.gradient = np.empty((n_features + self.n_labels + 2) * self.n_labels)
         silent = ~target.any(axis=1)
         self.given: I8 | None = None
         if silent.any():
@@ -213,13 +220,14 @@ class _Problem:
         return rows[: -self.n_labels - 2], rows[-self.n_labels - 2 :]
 
     def loss(self, x: F64) -> tuple[float, F64]:
+        """Value and gradient; the gradient's array is used again by the next call."""
         theta, chain = self.unpack(x)
-        scores = _scores(self.views, theta, self.offsets)
+        scores = self.views.scores(theta, self.table, self.scores)
         found = forward_backward(scores, self.offsets, _as_chain(chain), self.weights)
         value = float(self.weights @ found.log_normaliser)
         target, chain_target = self.target, self.chain_target
         if self.given is None:
-            value -= float(np.einsum("tl,tl,t->", target, scores, self.token_weights))
+            value -= dot(self.weighted.ravel(), scores.ravel())
             value -= float((chain_target * chain).sum())
         else:  # what is expected of all tokens, given the labels that are
             given = forward_backward(
@@ -228,14 +236,13 @@ class _Problem:
             value -= float(self.weights @ given.log_normaliser)
             target = given.marginals.astype(np.float64)
             chain_target = np.vstack([given.transition, given.start, given.end])
-        residual = (found.marginals - target) * self.token_weights[:, None]
+        _residuals(found.marginals, target, self.token_weights, self.residual)
         expected = np.vstack([found.transition, found.start, found.end])
-        gradient = np.empty_like(x)
-        to_theta, to_chain = self.unpack(gradient)
-        _gradient(self.views, residual, to_theta)
+        to_theta, to_chain = self.unpack(self.gradient)
+        self.views.gradient(self.residual, to_theta, self.table)
         to_chain[:] = expected - chain_target
-        gradient += self.l2 * x
-        return value + 0.5 * self.l2 * dot(x, x), gradient
+        add(self.gradient, self.l2, x, self.gradient)
+        return value + 0.5 * self.l2 * dot(x, x), self.gradient
 
 
 def clamp(scores: F64, tags: I8) -> F64:
@@ -249,63 +256,9 @@ def _as_chain(chain: F64) -> Chain:
     return Chain(weights[-2].copy(), weights[:-2].copy(), weights[-1].copy())
 
 
-def _scores(views: Views, theta: F64, offsets: I64) -> F64:
-    """float64[T, L]: sum of the weights of each token's features."""
-    table = np.empty((len(views.start) - 1, theta.shape[1]))
-    map_chunks(
-        lambda a, b: _sum_features(views.start, views.feature, theta, a, b, table), views.bounds
-    )
-    scores = np.empty((int(offsets[-1]), theta.shape[1]))
-    map_chunks(
-        lambda a, b: _add_atoms(views.atoms, table, int(offsets[a]), int(offsets[b]), scores),
-        chunk_bounds(offsets),
-    )
-    return scores
-
-
-def _gradient(views: Views, residual: F64, out: F64) -> None:
-    """Residuals summed per feature into ``out``; channels share nothing, so each has a thread."""
-    table = np.zeros((len(views.start) - 1, residual.shape[1]))
-    out[:] = 0.0
-
-    def run(a: int, b: int) -> None:
-        channel = int(np.searchsorted(views.bounds, a, side="right")) - 1
-        _sum_residuals(views.atoms, channel, residual, table)
-        _spread_atoms(views.start, views.feature, table, a, b, out)
-
-    map_chunks(run, views.bounds)
-
-
 @kernel
-def _sum_features(start: I64, feature: I32, theta: F64, first: int, last: int, table: F64) -> None:
-    for a in range(first, last):
-        for k in range(theta.shape[1]):
-            table[a, k] = 0.0
-        for f in range(start[a], start[a + 1]):
-            for k in range(theta.shape[1]):
-                table[a, k] += theta[feature[f], k]
-
-
-@kernel
-def _add_atoms(atoms: I32, table: F64, first: int, last: int, scores: F64) -> None:
-    for i in range(first, last):
-        for k in range(table.shape[1]):
-            scores[i, k] = 0.0
-        for c in range(atoms.shape[1]):
-            for k in range(table.shape[1]):
-                scores[i, k] += table[atoms[i, c], k]
-
-
-@kernel
-def _sum_residuals(atoms: I32, channel: int, residual: F64, table: F64) -> None:
-    for i in range(len(atoms)):
-        for k in range(residual.shape[1]):
-            table[atoms[i, channel], k] += residual[i, k]
-
-
-@kernel
-def _spread_atoms(start: I64, feature: I32, table: F64, first: int, last: int, out: F64) -> None:
-    for a in range(first, last):
-        for f in range(start[a], start[a + 1]):
-            for k in range(out.shape[1]):
-                out[feature[f], k] += table[a, k]
+def _residuals(marginals: F32, target: F64, weights: F64, out: F64) -> None:
+    """(P(y_i = l) - target) · weight of the token."""
+    for i in range(len(weights)):
+        for k in range(target.shape[1]):
+            out[i, k] = (marginals[i, k] - target[i, k]) * weights[i]

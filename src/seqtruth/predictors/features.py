@@ -11,14 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 
-from seqtruth.compiled import I32, I64
+from seqtruth.compiled import F64, I32, I64, Bool
 from seqtruth.corpus import Corpus
 from seqtruth.predictors.clusters import clusters
+from seqtruth.predictors.row_sums import RowSums
 
 BEFORE, AFTER = "\x02", "\x03"  # stand for what lies outside the sentence
 #: Words whose features are remembered: the folds of a corpus ask for the same ones again and again.
@@ -47,7 +49,6 @@ def short_shape(word: str) -> str:
     return _RUNS.sub(r"\1", shape(word))[:8]
 
 
-@lru_cache(MEMORY)
 def full_features(word: str) -> tuple[str, ...]:
     """Everything we say about the token itself."""
     lower = word.lower()
@@ -65,7 +66,6 @@ def full_features(word: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-@lru_cache(MEMORY)
 def near_features(word: str) -> tuple[str, ...]:
     """What we say about a direct neighbour."""
     lower = word.lower()
@@ -87,34 +87,49 @@ class Channel(NamedTuple):
 
 
 class Views(NamedTuple):
-    """All channels side by side, in one space of atoms and one of features.
+    """All channels side by side, in one space of atoms and one of features, as sums of rows.
 
-    atoms : int32[T, C], each token's atom in every channel.
-    start, feature : features of each atom, as in :class:`Channel`.
-    bounds : int64[C+1], first atom of every channel.
+    features : each atom's score from those of its features; ``of_feature`` the way back.
+    atoms : each token's score from those of its atoms; ``of_atom`` the way back.
     """
 
-    atoms: I32
-    start: I64
-    feature: I32
-    bounds: I64
+    features: RowSums
+    of_feature: RowSums
+    atoms: RowSums
+    of_atom: RowSums
 
     @staticmethod
     def of(channels: list[Channel], sizes: list[int]) -> Views:
-        """Lay channels side by side; ``sizes`` is how many features each has."""
+        """Lay channels side by side; ``sizes`` is how many features each has.
+
+        Atoms without features, such as pairs of words seen once, are left out.
+        """
         bounds = np.cumsum([0, *(len(channel.start) - 1 for channel in channels)])
         shift = np.cumsum([0, *sizes])
         ends = np.cumsum([0, *(len(channel.feature) for channel in channels)])
-        return Views(
-            np.stack([c.atom + a for c, a in zip(channels, bounds, strict=False)], axis=1).astype(
-                np.int32
-            ),
-            np.concatenate([[0], *(c.start[1:] + a for c, a in zip(channels, ends, strict=False))]),
-            np.concatenate([c.feature + a for c, a in zip(channels, shift, strict=False)]).astype(
-                np.int32
-            ),
-            bounds,
+        stops = np.concatenate([c.start[1:] + a for c, a in zip(channels, ends, strict=False)])
+        feature = np.concatenate([c.feature + a for c, a in zip(channels, shift, strict=False)])
+        atom = np.stack([c.atom + a for c, a in zip(channels, bounds, strict=False)], axis=1)
+        heard = np.diff(stops, prepend=0) > 0
+        number, used = np.cumsum(heard) - 1, heard[atom]
+        features = RowSums(np.append(0, stops[heard]), feature.astype(np.int32))
+        atoms = RowSums(
+            np.append(0, np.cumsum(used.sum(axis=1))), number[atom[used]].astype(np.int32)
         )
+        return Views(
+            features, features.turned(int(shift[-1])), atoms, atoms.turned(int(heard.sum()))
+        )
+
+    def scores(self, theta: F64, table: F64 | None = None, out: F64 | None = None) -> F64:
+        """float64[T, L]: sum of the weights ``theta[F, L]`` of each token's features.
+
+        ``table`` (one row per atom) and ``out`` are places to use again.
+        """
+        return self.atoms.of(self.features.of(theta, table), out)
+
+    def gradient(self, residual: F64, out: F64, table: F64 | None = None) -> None:
+        """Residuals [T, L] summed per feature into ``out[F, L]``."""
+        self.of_feature.of(self.of_atom.of(residual, table), out)
 
 
 @dataclass
@@ -140,60 +155,133 @@ class Encoder:
         codes = np.asarray(coded.indices).astype(np.int32)
         offsets = corpus.token_offsets
         at = {shift: _shifted(codes, offsets, shift, len(words)) for shift in (-2, -1, 0, 1, 2)}
-        lower = {shift: _recode(at[shift], [w.lower() for w in words]) for shift in (-1, 0, 1)}
-        shapes = {
-            shift: _recode(at[shift], [short_shape(w) for w in words]) for shift in (-1, 0, 1)
-        }
-        views: list[tuple[I32, list[str], Callable[[str], tuple[str, ...]]]] = [
-            (at[0], words, full_features),
-            (at[-1], words, near_features),
-            (at[1], words, near_features),
-            (at[-2], words, far_features),
-            (at[2], words, far_features),
-            (*_joined(lower[-1], lower[0]), _as_is),
-            (*_joined(lower[0], lower[1]), _as_is),
-            (*_joined(shapes[-1], shapes[0], shapes[1]), _as_is),
-            (*_joined(_sentence_look(corpus, codes, words), shapes[0]), _as_is),
+        small, small_names = _coarser([word.lower() for word in words])
+        form, form_names = _coarser([short_shape(word) for word in words])
+        lower = {shift: (small[at[shift]], small_names) for shift in (-1, 0, 1)}
+        shapes = {shift: (form[at[shift]], form_names) for shift in (-1, 0, 1)}
+        views: list[tuple[I32, _Kind | _Combinations]] = [
+            (at[0], _Kind(words, full_features)),
+            (at[-1], _Kind(words, near_features)),
+            (at[1], _Kind(words, near_features)),
+            (at[-2], _Kind(words, far_features)),
+            (at[2], _Kind(words, far_features)),
+            _joined(lower[-1], lower[0]),
+            _joined(lower[0], lower[1]),
+            _joined(shapes[-1], shapes[0], shapes[1]),
+            _joined(_sentence_look(corpus, codes, words), shapes[0]),
         ]
         while grow and len(self.vocabularies) < len(views):
             self.vocabularies.append({})
         return [
-            self._channel(atom, names, features, vocabulary, grow)
-            for (atom, names, features), vocabulary in zip(views, self.vocabularies, strict=True)
+            self._channel(atom, names, vocabulary, grow)
+            for (atom, names), vocabulary in zip(views, self.vocabularies, strict=True)
         ]
 
     def _channel(
-        self,
-        atom: I32,
-        names: list[str],
-        features: Callable[[str], tuple[str, ...]],
-        vocabulary: dict[str, int],
-        grow: bool,
+        self, atom: I32, names: _Kind | _Combinations, vocabulary: dict[str, int], grow: bool
     ) -> Channel:
-        found = [features(name) for name in names]
-        start = np.cumsum([0, *map(len, found)])
+        counts = np.bincount(atom, minlength=len(names))
+        least = self.min_pair_count if isinstance(names, _Combinations) else 1
+        often = counts >= least
+        # nothing is known of the others where all is new
+        start, code, texts = names.coded(often if grow and not vocabulary else None)
+        number = np.full(len(texts), -1, np.int32)
+        present = np.flatnonzero(np.bincount(code, minlength=len(texts))).tolist()
+        if vocabulary:
+            number[present] = [vocabulary.get(texts[n], -1) for n in present]
         if grow:
-            least = self.min_pair_count if features is _as_is else 1
-            _learn(found, np.bincount(atom, minlength=len(names)), least, vocabulary)
-        numbers = np.array(
-            [vocabulary.get(text, -1) for texts in found for text in texts], np.int32
-        )
+            learnt = code[np.repeat(often, np.diff(start))]
+            new = _in_order(learnt[number[learnt] < 0], len(texts))
+            number[new] = np.arange(len(vocabulary), len(vocabulary) + len(new))
+            vocabulary.update(zip([texts[n] for n in new], number[new].tolist(), strict=True))
+        numbers = number[code]
         known = np.concatenate([[0], np.cumsum(numbers >= 0)])
         return Channel(atom, known[start], numbers[numbers >= 0])
 
 
-def _learn(
-    found: list[tuple[str, ...]], counts: I64, least: int, vocabulary: dict[str, int]
-) -> None:
-    """Number the features of atoms that occur often enough; numbers already given stay."""
-    for texts, count in zip(found, counts.tolist(), strict=True):
-        if count >= least:
-            for text in texts:
-                vocabulary.setdefault(text, len(vocabulary))
+class _Coded(NamedTuple):
+    """Features of atoms in numbers: atom a has ``texts[code[start[a]]]`` and so on."""
+
+    start: I64
+    code: I64
+    texts: list[str]
 
 
-def _as_is(name: str) -> tuple[str, ...]:
-    return (name,)
+@dataclass(frozen=True)
+class _Kind:
+    """Words whose features are what a function says of each."""
+
+    words: list[str]
+    features: Callable[[str], tuple[str, ...]]
+
+    def coded(self, chosen: Bool | None) -> _Coded:
+        """All words' features, whatever is ``chosen``: they are remembered."""
+        return _memory(self.features).coded(self.words)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+@dataclass(frozen=True)
+class _Combinations:
+    """Combinations of names that occur, each one feature: the names one after the other."""
+
+    keys: I64
+    columns: tuple[list[str], ...]
+
+    def coded(self, chosen: Bool | None) -> _Coded:
+        """One feature per combination, or per chosen one only."""
+        has = np.ones(len(self.keys), np.bool_) if chosen is None else chosen
+        rest = self.keys[has]
+        texts = [""] * len(rest)
+        for names in reversed(self.columns):
+            rest, part = np.divmod(rest, len(names))
+            texts = [f"{names[p]}\x1f{text}" for p, text in zip(part.tolist(), texts, strict=True)]
+        return _Coded(np.append(0, np.cumsum(has)), np.arange(len(texts)), texts)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+class _Memory:
+    """Features of words in numbers, for as long as there is room: folds ask for the same words."""
+
+    def __init__(self, features: Callable[[str], tuple[str, ...]]) -> None:
+        self.features, self.lock = features, Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self.row: dict[str, I64] = {}
+        self.number: dict[str, int] = {}
+        self.texts: list[str] = []
+
+    def coded(self, words: list[str]) -> _Coded:
+        with self.lock:
+            if len(self.row) > MEMORY:
+                self._forget()
+            rows = [self.row[word] if word in self.row else self._add(word) for word in words]
+            start = np.append(0, np.cumsum([len(row) for row in rows]))
+            return _Coded(start, np.concatenate(rows), self.texts)
+
+    def _add(self, word: str) -> I64:
+        found = self.features(word)
+        for text in found:
+            if text not in self.number:
+                self.number[text] = len(self.texts)
+                self.texts.append(text)
+        self.row[word] = row = np.array([self.number[text] for text in found], np.int64)
+        return row
+
+
+_memory = cache(_Memory)
+
+
+def _in_order(codes: I64, n_codes: int) -> I64:
+    """Each code once, in the order of first appearance."""
+    first = np.full(n_codes, len(codes))
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    found = np.flatnonzero(first < len(codes))
+    return found[np.argsort(first[found])]
 
 
 def _shifted(codes: I32, offsets: I64, shift: int, n_words: int) -> I32:
@@ -207,32 +295,33 @@ def _shifted(codes: I32, offsets: I64, shift: int, n_words: int) -> I32:
     return np.where(before, n_words - 2, np.where(after, n_words - 1, moved)).astype(np.int32)
 
 
-def _recode(codes: I32, names: list[str]) -> tuple[I32, list[str]]:
-    """Numbers for coarser names of the same words."""
+def _coarser(names: list[str]) -> tuple[I32, list[str]]:
+    """Number of each name, and the names once each."""
     numbers: dict[str, int] = {}
     table = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)
-    return table[codes], list(numbers)
+    return table, list(numbers)
 
 
-def _joined(*columns: tuple[I32, list[str]]) -> tuple[I32, list[str]]:
+def _joined(*columns: tuple[I32, list[str]]) -> tuple[I32, _Combinations]:
     """One atom per combination that occurs."""
     key = np.zeros(len(columns[0][0]), np.int64)
     for codes, names in columns:
         key = key * len(names) + codes
     unique, atom = np.unique(key, return_inverse=True)
-    texts = [""] * len(unique)
-    for _, names in reversed(columns):
-        unique, part = np.divmod(unique, len(names))
-        texts = [names[p] + "\x1f" + text for p, text in zip(part, texts, strict=True)]
-    return atom.astype(np.int32), texts
+    return atom.astype(np.int32), _Combinations(unique, tuple(names for _, names in columns))
+
+
+@lru_cache(MEMORY)
+def _letters(word: str) -> tuple[bool, bool]:
+    """Has it letters, and small ones?"""
+    return any(ch.isalpha() for ch in word), any(ch.islower() for ch in word)
 
 
 def _sentence_look(corpus: Corpus, codes: I32, words: list[str]) -> tuple[I32, list[str]]:
     """Position (first, other) × look of the sentence (headline in capitals, short table row, text)."""
     offsets = corpus.token_offsets
     lengths = np.diff(offsets)
-    letters = np.array([any(ch.isalpha() for ch in w) for w in words])[codes]
-    small = np.array([any(ch.islower() for ch in w) for w in words])[codes]
+    letters, small = np.array([_letters(word) for word in words]).T[:, codes]
     sentence = np.repeat(np.arange(len(lengths)), lengths)
     n_letters = np.bincount(sentence, letters, len(lengths))
     n_small = np.bincount(sentence, letters & small, len(lengths))
