@@ -49,6 +49,11 @@ class Chain(NamedTuple):
         """Logarithms, with :data:`FORBIDDEN` for zero."""
         return Chain(*(np.log(x, out=np.full_like(x, FORBIDDEN), where=x > 0) for x in self))
 
+    def rows(self) -> Chain:
+        """Logarithms as rows that :mod:`seqtruth.lanes` works on."""
+        logs = self.logs()
+        return Chain(padded(logs.start[None]), padded(logs.transition, 2), padded(logs.end[None]))
+
 
 class Posterior(NamedTuple):
     """What forward-backward says of sequences.
@@ -106,9 +111,7 @@ def viterbi(scores: F32 | F64, offsets: I64, chain: Chain) -> I8:
 
     Ties go to the label that comes first in the scheme.
     """
-    logs = chain.logs()
-    start, end = padded(logs.start[None]), padded(logs.end[None])
-    trans = padded(logs.transition, 2)
+    start, trans, end = chain.rows()
     tags = np.empty(int(offsets[-1]), np.int8)
     map_chunks(
         lambda a, b: _viterbi_chunk(scores, offsets, a, b, start, trans, end, tags),

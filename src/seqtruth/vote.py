@@ -25,7 +25,7 @@ from seqtruth.consistency import (
 )
 from seqtruth.data import Crowd
 from seqtruth.inference import Chain
-from seqtruth.lanes import TIE, padded
+from seqtruth.lanes import TIE
 from seqtruth.ties import order, pick, sentence_keys
 
 #: H(y, y*) diverges where y* gives an annotator's label no probability: y* is clipped here.
@@ -106,8 +106,7 @@ def weighted_vote(
     tags = np.empty(crowd.n_tokens, np.int8)
     soft = np.empty((crowd.n_tokens if probabilities else 0, n_labels), np.float32)
     confidence = np.empty(crowd.n_sentences)
-    logs = Chain.legal(scheme).logs()
-    chain = padded(logs.start[None]), padded(logs.transition, 2), padded(logs.end[None])
+    chain = Chain.legal(scheme).rows()
     how, preference = mode(decoding), order(ties, scheme)
     if ties == "random" or how == BIDIRECTIONAL:
         keys = sentence_keys(crowd.corpus.sentence_ids, seed)

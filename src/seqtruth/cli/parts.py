@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqtruth.cli.display import note, print_json, progress
-from seqtruth.cli.work import first_use
 from seqtruth.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ def aggregate_parts(
 
     maker = make_method(method, seed, corpus_has_text=False)
     check_tagger(tagger, maker)
-    first_use(quiet)
     began = time.perf_counter()
     text = getattr(maker, "predictor", None) is not None
     with progress(f"{maker.name}, {engine} engine", quiet):
