@@ -28,6 +28,7 @@ _HEADER = re.compile(r"(#?)[ \t]*token[ \t]+(\S.*)")
 _BARE_HEADER = re.compile(rb"#[ \t]*token[ \t\r]*")
 _LOOKS_LIKE_TAG = re.compile(r"[?O]|[BIESLU]-.*")
 _ID_KEYS, _DOC_KEYS = ("id", "sent_id"), ("doc", "newdoc id")
+_OPENING = frozenset(_ID_KEYS + _DOC_KEYS)
 
 
 class Sheet(NamedTuple):
@@ -122,10 +123,11 @@ def _layout(
     special = is_token & ((opening == ord("#")) | (opening == ord("-")))
     special[filled[:1]] = True
     lines = np.flatnonzero(special)
-    bounds = zip(lines.tolist(), starts[lines].tolist(), ends[lines].tolist(), strict=True)
-    for line, start, end in bounds:
+    ranks = np.searchsorted(filled, lines)
+    found = (column.tolist() for column in (lines, starts[lines], ends[lines], ranks))
+    for line, start, end, rank in zip(*found, strict=True):
         text = data[start:end].decode().rstrip("\r")
-        at_top = header is None and np.searchsorted(filled, line) == len(comments)
+        at_top = header is None and rank == len(comments)
         if at_top and (names := _header(text)):
             header, header_line = names, line
             is_token[line] = False
@@ -137,8 +139,7 @@ def _layout(
             comments.append((line, DOCSTART, ""))
             is_token[line] = False
             border[line] = True
-    for line, key, _ in comments:
-        border[line] |= key in _ID_KEYS + _DOC_KEYS
+    border[[line for line, key, _ in comments if key in _OPENING]] = True
     return _Layout(is_token, border, comments, header, header_line)
 
 
