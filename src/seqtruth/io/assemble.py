@@ -6,6 +6,7 @@ turned here into errors that name their place.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,8 @@ import pyarrow as pa
 from seqtruth.corpus import Corpus
 from seqtruth.data import Crowd
 from seqtruth.errors import DataError, InputError
-from seqtruth.scheme import Scheme, check_label, detect
+from seqtruth.io.runs import count_pairs, translate
+from seqtruth.scheme import MAX_DETECTED, Scheme, check_label, detect, detect_from_pairs
 
 #: Place of a tag from (sentence, token in the sentence, annotator), as ``file:line``.
 Where = Callable[[int, int, int], str]
@@ -43,7 +45,7 @@ class Columns:
     labels: Sequence[str]
     row_sentence: npt.NDArray[np.int64]
     row_worker: npt.NDArray[np.int64]
-    tags: npt.NDArray[np.int64]
+    tags: npt.NDArray[np.int64] | npt.NDArray[np.int32]
     where: Where
     offsets: npt.NDArray[np.int64] = field(init=False)
 
@@ -55,7 +57,11 @@ class Columns:
 def assemble(columns: Columns, scheme: str | None) -> Crowd:
     """Check the tags against the scheme (given or detected) and build the crowd."""
     kind = find_scheme(columns, scheme)
+    sentence, worker = columns.row_sentence, columns.row_worker
+    order = sentence.astype(np.int64) * max(1, len(columns.workers)) + worker
     try:
+        if (np.diff(order) > 0).all():
+            return _sorted_crowd(columns, kind)
         return Crowd.build(
             columns.corpus,
             columns.labels,
@@ -69,10 +75,26 @@ def assemble(columns: Columns, scheme: str | None) -> Crowd:
         raise as_input_error(error, columns.name) from None
 
 
+def _sorted_crowd(columns: Columns, kind: str) -> Crowd:
+    """The crowd of rows that are in order already."""
+    used = np.bincount(columns.tags[columns.tags >= 0], minlength=len(columns.labels)) > 0
+    rules = Scheme.of(kind, itertools.compress(columns.labels, used))
+    known = {label: number for number, label in enumerate(rules.labels)}
+    numbers = np.array([known.get(label, -1) for label in columns.labels], np.int8)
+    return Crowd(
+        columns.corpus,
+        rules,
+        tuple(columns.workers),
+        columns.row_sentence.astype(np.int32),
+        columns.row_worker.astype(np.int32),
+        translate(columns.tags, numbers),
+    )
+
+
 def find_scheme(columns: Columns, scheme: str | None) -> str:
     """The scheme's name; raises at the first tag that is not in it."""
     if scheme is None:
-        kind = detect(columns.labels, columns.tags, columns.offsets[:-1])
+        kind = _detected(columns)
     else:
         kind = Scheme.of(scheme, ()).kind
     faults = [number for number, label in enumerate(columns.labels) if fault_of(kind, label)]
@@ -87,6 +109,13 @@ def find_scheme(columns: Columns, scheme: str | None) -> str:
         where = columns.where(int(sentence[first]), int(token[first]), int(worker[first]))
         raise InputError(fault.what, where=where, fix=fault.fix)
     return kind
+
+
+def _detected(columns: Columns) -> str:
+    if len(columns.labels) > MAX_DETECTED:
+        return detect(columns.labels, columns.tags, columns.offsets[:-1])
+    pairs = count_pairs(columns.tags, columns.offsets, len(columns.labels))
+    return detect_from_pairs(columns.labels, pairs)
 
 
 def fault_of(kind: str, label: str) -> DataError | None:

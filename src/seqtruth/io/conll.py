@@ -12,10 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.compute as pc
 
-from seqtruth.corpus import gather
+from seqtruth.compiled import I32, I64, Bool, kernel
 from seqtruth.data import Crowd
 from seqtruth.errors import DataError, InputError, ParameterError
 from seqtruth.io.assemble import Columns, assemble, make_corpus, sentence_documents
@@ -90,15 +89,37 @@ def _chosen(sheet: Sheet, columns: Sequence[int]) -> list[int]:
     return [place - 1 for place in places]
 
 
-def _rows(
-    offsets: npt.NDArray[np.int64], codes: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _rows(offsets: I64, codes: I32) -> tuple[I64, I64, I32]:
     """Rows (sentence, worker, tags) from the grid of tokens and annotators."""
-    given = np.zeros((len(codes) + 1, codes.shape[1]), np.int32)
-    np.cumsum(codes >= 0, axis=0, out=given[1:])
-    sentence, worker = np.nonzero(np.diff(given[offsets], axis=0))
-    row_offsets, token = gather(offsets, sentence)
-    return sentence, worker, codes[token, np.repeat(worker, np.diff(row_offsets))]
+    sentence, worker = np.nonzero(seen_by(offsets, codes))
+    return sentence, worker, read_columns(offsets, codes, sentence, worker)
+
+
+@kernel
+def seen_by(offsets: I64, codes: I32) -> Bool:
+    """bool[sentences, annotators]: who gave any tag."""
+    seen = np.zeros((len(offsets) - 1, codes.shape[1]), np.bool_)
+    for s in range(len(offsets) - 1):
+        for t in range(offsets[s], offsets[s + 1]):
+            for w in range(codes.shape[1]):
+                if codes[t, w] >= 0:
+                    seen[s, w] = True
+    return seen
+
+
+@kernel
+def read_columns(offsets: I64, codes: I32, sentence: I64, worker: I64) -> I32:
+    """Tags of each row, one row after the other."""
+    n = 0
+    for r in range(len(sentence)):
+        n += offsets[sentence[r] + 1] - offsets[sentence[r]]
+    tags = np.empty(n, np.int32)
+    n = 0
+    for r in range(len(sentence)):
+        for t in range(offsets[sentence[r]], offsets[sentence[r] + 1]):
+            tags[n] = codes[t, worker[r]]
+            n += 1
+    return tags
 
 
 def write_conll(crowd: Crowd, path: Path, *, comments: bool = True) -> None:

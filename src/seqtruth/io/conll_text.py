@@ -16,7 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from seqtruth.compiled import I32, I64
 from seqtruth.errors import InputError
+from seqtruth.io.conll_cells import U8, count_cells, find_cells, find_lines, number_cells, texts
 from seqtruth.io.files import read_text
 
 MISSING = "?"
@@ -26,6 +28,7 @@ _HEADER = re.compile(r"(#?)[ \t]*token[ \t]+(\S.*)")
 _BARE_HEADER = re.compile(rb"#[ \t]*token[ \t\r]*")
 _LOOKS_LIKE_TAG = re.compile(r"[?O]|[BIESLU]-.*")
 _ID_KEYS, _DOC_KEYS = ("id", "sent_id"), ("doc", "newdoc id")
+_OPENING = frozenset(_ID_KEYS + _DOC_KEYS)
 
 
 class Sheet(NamedTuple):
@@ -41,7 +44,7 @@ class Sheet(NamedTuple):
     documents: list[str]
     names: list[str] | None  #: annotators from the header
     labels: list[str]
-    codes: npt.NDArray[np.int64]  #: [tokens, columns], -1 for ``?``
+    codes: npt.NDArray[np.int32]  #: [tokens, columns], -1 for ``?``
     scheme: str | None
 
     def at(self, line: int) -> str:
@@ -72,9 +75,8 @@ def parse_lines(path: Path, data: bytes, tags: bool = True) -> Sheet:
     if not data.endswith(b"\n"):
         data += b"\n"
     buffer = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(buffer == 10)
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    layout = _layout(data, buffer, starts, ends)
+    starts, ends, filled = find_lines(buffer)
+    layout = _layout(data, buffer, starts, ends, filled)
     rows = np.flatnonzero(layout.is_token)
     if not tags and len(rows) and _BARE_HEADER.fullmatch(data[starts[rows[0]] : ends[rows[0]]]):
         layout.is_token[rows[0]] = False
@@ -84,23 +86,21 @@ def parse_lines(path: Path, data: bytes, tags: bool = True) -> Sheet:
     first = data[starts[rows[0]] : ends[rows[0]]].rstrip(b"\r")
     tabbed = b"\t" in first and b" " not in first.split(b"\t", 1)[1]
     names = _names(path, layout) if tags else None
-    cells, counts = _cells(buffer, starts, ends, layout.is_token, tabbed)
+    gap = np.zeros(256, np.bool_)
+    gap[[9, 10] if tabbed else [9, 10, 11, 12, 13, 32]] = True
+    counts = count_cells(buffer, starts, ends, rows, gap)
     if tags or not tabbed:
         _check_columns(path, data, starts, ends, rows, counts, names, 2 if tags else 1)
     else:
         _check_first_cells(path, buffer, starts, rows)
+    first_byte, last_byte = find_cells(buffer, starts, ends, rows, gap, int(counts.sum()))
     labels: list[str] = []
-    codes = np.zeros((len(rows), 0), np.int64)
+    codes = np.zeros((len(rows), 0), np.int32)
     if tags:
-        n_columns = int(counts[0])
-        grid = np.arange(len(rows) * n_columns).reshape(len(rows), n_columns)
-        coded = cells.take(pa.array(grid[:, 1:].ravel())).dictionary_encode()
-        labels = coded.dictionary.to_pylist()
-        codes = np.asarray(coded.indices).astype(np.int64).reshape(len(rows), n_columns - 1)
-        if MISSING in labels:
-            codes[codes == labels.index(MISSING)] = -1
+        labels, codes = _numbered(buffer, first_byte, last_byte, int(counts[0]))
     offsets, ids, id_lines, has_ids, documents = _sentences(path, layout, rows)
-    tokens = cells.take(pa.array(np.cumsum(counts) - counts))
+    words = np.cumsum(counts) - counts
+    tokens = texts(buffer, first_byte[words], last_byte[words])
     schemes = [value for _, key, value in layout.comments if key == "scheme"]
     return Sheet(
         path, offsets, tokens, rows + 1, ids, id_lines, has_ids, documents, names,
@@ -113,17 +113,21 @@ def _layout(
     buffer: npt.NDArray[np.uint8],
     starts: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],
+    is_token: npt.NDArray[np.bool_],
 ) -> _Layout:
-    visible = np.concatenate([[0], np.cumsum(buffer > 32)])
-    is_token = visible[ends] > visible[starts]
     border = ~is_token
     comments: list[tuple[int, str, str]] = []
     header, header_line = None, -1
     filled = np.flatnonzero(is_token)
-    special = np.flatnonzero(is_token & np.isin(buffer[starts], (ord("#"), ord("-"))))
-    for line in sorted({*special.tolist(), *filled[:1].tolist()}):
-        text = data[starts[line] : ends[line]].decode().rstrip("\r")
-        at_top = header is None and np.searchsorted(filled, line) == len(comments)
+    opening = buffer[starts]
+    special = is_token & ((opening == ord("#")) | (opening == ord("-")))
+    special[filled[:1]] = True
+    lines = np.flatnonzero(special)
+    ranks = np.searchsorted(filled, lines)
+    found = (column.tolist() for column in (lines, starts[lines], ends[lines], ranks))
+    for line, start, end, rank in zip(*found, strict=True):
+        text = data[start:end].decode().rstrip("\r")
+        at_top = header is None and rank == len(comments)
         if at_top and (names := _header(text)):
             header, header_line = names, line
             is_token[line] = False
@@ -135,8 +139,7 @@ def _layout(
             comments.append((line, DOCSTART, ""))
             is_token[line] = False
             border[line] = True
-    for line, key, _ in comments:
-        border[line] |= key in _ID_KEYS + _DOC_KEYS
+    border[[line for line, key, _ in comments if key in _OPENING]] = True
     return _Layout(is_token, border, comments, header, header_line)
 
 
@@ -166,26 +169,13 @@ def _names(path: Path, layout: _Layout) -> list[str] | None:
     return names
 
 
-def _cells(
-    buffer: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-    is_token: npt.NDArray[np.bool_],
-    tabbed: bool,
-) -> tuple[pa.Array, npt.NDArray[np.int64]]:
-    """All cells of the token lines one after the other, and their number on each line."""
-    gap = np.zeros(256, np.bool_)
-    gap[[9, 10] if tabbed else [9, 10, 11, 12, 13, 32]] = True
-    inside = ~gap[buffer]
-    inside[ends[ends > 0][buffer[ends[ends > 0] - 1] == 13] - 1] = False  # CR before LF
-    inside &= np.repeat(is_token, ends - starts + 1)
-    edge = np.flatnonzero(np.diff(inside, prepend=False))  # the last byte is a line end: outside
-    first, last = edge[::2], edge[1::2]
-    counts = np.diff(np.searchsorted(first, np.append(starts[is_token], len(buffer))))
-    offsets = np.concatenate([[0], np.cumsum(last - first)]).astype(np.int64)
-    values = pa.py_buffer(buffer[inside])
-    cells = pa.LargeStringArray.from_buffers(len(first), pa.py_buffer(offsets), values)
-    return cells, counts
+def _numbered(buffer: U8, first: I64, last: I64, n_columns: int) -> tuple[list[str], I32]:
+    """The different tags as labels, and each tag's number among them (-1 for ``?``)."""
+    codes, firsts = number_cells(buffer, first, last, n_columns)
+    labels: list[str] = texts(buffer, first[firsts], last[firsts]).to_pylist()
+    if MISSING in labels:
+        codes[codes == labels.index(MISSING)] = -1
+    return labels, codes
 
 
 def _check_columns(
