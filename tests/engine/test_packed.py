@@ -14,14 +14,14 @@ from seqtruth.engine import packed, sum_rows
 from seqtruth.engine.base import add
 from seqtruth.engine.packed import Layout
 from seqtruth.errors import InputError
-from seqtruth.io.table import _token_table
+from seqtruth.io.token_table import token_table
 from strategies import crowds as some_crowds
 from strategies import document_names, spelled
 
 
 def long_table(crowd: Crowd) -> pa.Table:
     """The rows of a crowd as an engine hands them over: plain types, empty text as null."""
-    table = _token_table(crowd, None)
+    table = token_table(crowd, None)
     doc = "doc" in table.column_names
     types = {"token_index": pa.int64()}
     columns = {name: table[name].cast(types.get(name, pa.string())) for name in table.column_names}

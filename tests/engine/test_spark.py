@@ -19,7 +19,7 @@ from seqtruth.engine import spark as engine
 from seqtruth.engine.base import Labels, Sums
 from seqtruth.engine.spark import SparkParts, is_spark_frame
 from seqtruth.errors import InputError, ParameterError
-from seqtruth.io.table import _token_table
+from seqtruth.io.token_table import token_table
 from seqtruth.vote import weighted_vote
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
@@ -73,7 +73,7 @@ def some_crowd(n: int = 60, seed: int = 0, documents: int = 1) -> Crowd:
 
 
 def frame_of(spark: SparkSession, crowd: Crowd) -> DataFrame:
-    table = _token_table(crowd, None)
+    table = token_table(crowd, None)
     names = table.column_names
     return spark.createDataFrame(
         [tuple(row[name] for name in names) for row in table.to_pylist()],
@@ -315,7 +315,7 @@ def test_faults_are_told_as_ours(spark):
 
 def test_frames_are_known(spark, crowd):
     assert is_spark_frame(spark.range(1))
-    assert not is_spark_frame(_token_table(crowd, None).to_pandas())
+    assert not is_spark_frame(token_table(crowd, None).to_pandas())
     assert not is_spark_frame("table")
 
 
