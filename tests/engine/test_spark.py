@@ -33,6 +33,7 @@ LABELS = ("B-LOC", "B-PER", "I-LOC", "I-PER", "O")
 
 @pytest.fixture(scope="module")
 def spark():
+    losses(some_crowd())  # compiled once here, so that Spark's Python workers need not
     os.environ["PYSPARK_PYTHON"] = sys.executable
     source = str(Path(engine.__file__).resolve().parents[2])
     session = (
