@@ -123,7 +123,11 @@ class SparkParts(Parts):
         n_rows = sum(found["label"].values()) + found["rest"][""]
         n = partitions or _partitions(n_rows, frame.sparkSession)
         packed = _kept(_packed(rows, workers, rules, layout, n), checkpoint_dir)
-        facts = _clear(lambda: _facts(packed, workers, rules, scheme, layout, n))
+        try:
+            facts = _clear(lambda: _facts(packed, workers, rules, scheme, layout, n))
+        except BaseException:
+            packed.unpersist()
+            raise
         return cls(packed, facts, n, with_text)
 
     def add_up(self, function: Callable[[Crowd], Sums]) -> Sums:
