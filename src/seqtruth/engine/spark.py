@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -28,7 +29,14 @@ from seqtruth.engine import sum_rows
 from seqtruth.engine.base import Facts, Labels, Parts, Sums, add
 from seqtruth.engine.label_rows import label_rows, label_schema
 from seqtruth.engine.packed import Layout, crowds, fragments, map_tables, shape
-from seqtruth.errors import DataError, InputError, MissingExtraError, ParameterError
+from seqtruth.errors import (
+    DataError,
+    InputError,
+    MissingExtraError,
+    MissingToolError,
+    ParameterError,
+    SeqTruthError,
+)
 from seqtruth.scheme import Scheme, detect_from_pairs
 
 if TYPE_CHECKING:
@@ -184,7 +192,23 @@ def _session() -> SparkSession:
         from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtraError("pyspark", "spark", "the Spark engine") from None
-    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    made = SparkSession.builder.getOrCreate()
+    context = _context(made)
+    if context is not None and context.master.startswith("local"):
+        # Spark would take the python3 of the path, which may not be the one that has seqtruth.
+        context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    return made
+
+
+def _context(spark: SparkSession) -> Any:
+    """The session's context; None where it has none (Spark Connect)."""
+    try:
+        return spark.sparkContext
+    except Exception:
+        return None
 
 
 def _clean(frame: DataFrame) -> DataFrame:
@@ -267,10 +291,8 @@ def _rules(counts: dict[str, int], scheme: str | None) -> Scheme:
 
 def _partitions(n_rows: int, spark: SparkSession) -> int:
     """Enough that none is too big, and two for every core where there is work for that many."""
-    try:
-        cores = int(spark.sparkContext.defaultParallelism)
-    except Exception:  # Spark Connect does not tell
-        cores = 16
+    context = _context(spark)
+    cores = 16 if context is None else int(context.defaultParallelism)
     return max(1, -(-n_rows // PARTITION_ROWS), min(2 * cores, -(-n_rows // LEAST_ROWS)))
 
 
@@ -394,11 +416,19 @@ def _collect(frame: DataFrame) -> list[Any]:
 
 
 def _clear(action: Callable[[], R]) -> R:
-    """Run, and tell an executor's complaint about the data as our own error, without its stack."""
+    """Run, and tell an executor's complaint as our own error, without its stack."""
     try:
         return action()
+    except SeqTruthError:
+        raise
     except Exception as error:
-        found = re.search(r"seqtruth\.errors\.(\w+): (.*)", str(error))
-        if found is None or type(error).__module__.startswith("seqtruth"):
-            raise
-        raise InputError(found[2].strip()) from None
+        fault = re.search(r"seqtruth\.errors\.\w+: (.*)", str(error))
+        if fault is not None:
+            raise InputError(fault[1].strip()) from None
+        lacking = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", str(error))
+        if lacking is not None:
+            raise MissingToolError(
+                f"the Python of the executors has no {lacking[1]}",
+                fix="set PYSPARK_PYTHON or send them an environment (docs/scale.md)",
+            ) from None
+        raise
