@@ -201,7 +201,7 @@ def test_labels_written_are_those_of_the_whole_crowd(parts, crowd, tmp_path):
             assert rows[name, i]["confidence"] == pytest.approx(confidence[offsets[s] + i])
             assert rows[name, i]["token"] == crowd.corpus.words(s)[i]
             assert rows[name, i]["doc"] == document(crowd, s)
-    with pytest.raises(Exception, match=r"(?i)already exists"):
+    with pytest.raises(InputError, match="already exists"):
         parts.write(majority, tmp_path / "labels")
 
 
@@ -288,7 +288,7 @@ def test_read_by_path_and_by_name(spark, crowd, parts, tmp_path):
     assert words["words"][0] > 0
 
 
-def test_faults_are_told_as_ours(spark):
+def test_faults_are_told_as_ours(spark, tmp_path):
     def parts(rows: list[tuple[object, ...]], columns: str = "token_index int") -> SparkParts:
         schema = f"task string, worker string, {columns}, label string"
         return SparkParts.of(spark.createDataFrame(rows, schema))
@@ -310,6 +310,8 @@ def test_faults_are_told_as_ours(spark):
             ),
             scheme="iob2",
         )
+    with pytest.raises(InputError, match="Path does not exist"):
+        SparkParts.read(str(tmp_path / "nothing"))
     with pytest.raises(ParameterError, match="partitions"):
         SparkParts.of(spark.range(1), partitions=0)
 

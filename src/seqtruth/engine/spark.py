@@ -97,8 +97,11 @@ class SparkParts(Parts):
         options : see :meth:`of`.
         """
         session = spark or _session()
-        frame = session.table(path) if format == "table" else session.read.format(format).load(path)
-        return cls.of(frame, **options)
+        reader = session.read.format(format)
+        return cls.of(
+            _clear(lambda: session.table(path) if format == "table" else reader.load(path)),
+            **options,
+        )
 
     @classmethod
     def of(
@@ -431,4 +434,6 @@ def _clear(action: Callable[[], R]) -> R:
                 f"the Python of the executors has no {lacking[1]}",
                 fix="set PYSPARK_PYTHON or send them an environment (docs/scale.md)",
             ) from None
+        if type(error).__name__ == "AnalysisException":  # no such table, a folder in the way …
+            raise InputError(f"Spark says {str(error).splitlines()[0]}") from None
         raise
