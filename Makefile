@@ -4,7 +4,7 @@ EXTRAS ?=
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 ifeq ($(EXTRAS),all)
-GROUPS := test,dev,torch,transformers,weights,annotators
+GROUPS := test,dev,torch,transformers,weights,annotators,spark
 else
 GROUPS := test
 endif
