@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
