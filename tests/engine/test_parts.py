@@ -35,6 +35,9 @@ class Slices(Parts):
             crowd.digest(),
         )  # fmt: skip
 
+    def seeing_text(self) -> Parts:
+        return self
+
     def gather(self, function: Callable[[Crowd], Sums]) -> list[Sums]:
         self.passes += 1
         return [function(part) for part in self.crowds]

@@ -280,7 +280,7 @@ def test_read_by_path_and_by_name(spark, crowd, parts, tmp_path):
     frame.write.parquet(str(tmp_path / "long"))
     assert SparkParts.read(str(tmp_path / "long")).facts.digest == parts.facts.digest
     frame.createOrReplaceTempView("annotations")
-    named = SparkParts.read("annotations", spark, format="table", with_text=True)
+    named = SparkParts.read("annotations", spark, format="table").seeing_text()
     assert named.facts.digest == parts.facts.digest
     words = named.add_up(
         lambda part: {"words": np.array([len(set(part.corpus.tokens.to_pylist()))])}
@@ -353,7 +353,7 @@ def test_a_frame_and_a_tagger(spark):
     frame = frame_of(spark, crowd)
     assert st.MajorityVote().fit(frame).parts.facts.n_tokens == crowd.n_tokens
     method = st.AggSLC(predictor=st.predictors.CRF(max_iter=3), threshold=0.2, max_iter=2)
-    found = method.fit(SparkParts.of(frame, partitions=2).seeing_text())
+    found = method.fit(SparkParts.of(frame, partitions=2))
     assert found.tagger is not None
     labelled = {row["task"] for row in found.parts.labels(found.label).collect() if row["label"]}
     assert len(labelled) == crowd.n_sentences - 1, "all but the one without tokens"

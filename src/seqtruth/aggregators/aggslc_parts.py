@@ -69,6 +69,9 @@ def aggslc_on_parts(method: AggSLC, task: PartsTask) -> PartsOutcome:
     parts = task.parts
     if method.predictor is not None and not parts.facts.has_text:
         raise unsupported(method.name, "there is no text to learn from", "leave out the predictor")
+    if method.predictor is not None:
+        parts = parts.seeing_text()
+        task = task._replace(parts=parts)
     fit = _Fit(method, task)
     state, trace = iterate(fit.start, fit.advance, task.rules(method.max_iter, method.tol))
     tagger = None
@@ -83,7 +86,7 @@ def aggslc_on_parts(method: AggSLC, task: PartsTask) -> PartsOutcome:
             whole = _train(method.predictor, sample, parts.scheme, folds=1)
             tagger = Tagger(whole[0], parts.scheme)
     label = partial(_label, judges=fit.judges(state))
-    return PartsOutcome(label, state["weights"], trace, tagger)
+    return PartsOutcome(label, state["weights"], trace, tagger, reads=bool(fit.models))
 
 
 @dataclass

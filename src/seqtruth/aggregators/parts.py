@@ -41,13 +41,17 @@ class PartsTask(NamedTuple):
 
 
 class PartsOutcome(NamedTuple):
-    """What a method's inside hands back; ``label`` is pure, and is sent to where the parts are."""
+    """What a method's inside hands back.
+
+    ``label`` is pure, and is sent to where the parts are; a tagger in it ``reads`` their text.
+    """
 
     label: Callable[[Crowd], Labels]
     weight: F64
     trace: Trace = Trace()
     tagger: Tagger | None = None
     confusion: F32 | None = None
+    reads: bool = False
 
 
 def alone(task: PartsTask, legal: bool) -> PartsOutcome:
@@ -82,6 +86,7 @@ def chosen(part: Crowd, tags: np.ndarray, soft: F32) -> Labels:
 def result_of(parts: Parts, outcome: PartsOutcome, provenance: dict[str, Any]) -> PartsResult:
     """Judge the annotators against the labels, in one more pass, and put everything together."""
     facts = parts.facts
+    parts = parts.seeing_text() if outcome.reads else parts
     sums = parts.add_up(partial(_judged, label=outcome.label))
     scores = WorkerScores.of(facts.workers, sums)
     workers = Workers(

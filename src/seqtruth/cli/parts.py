@@ -54,9 +54,8 @@ def aggregate_parts(
     maker = make_method(method, seed, corpus_has_text=False)
     check_tagger(tagger, maker)
     began = time.perf_counter()
-    text = getattr(maker, "predictor", None) is not None
     with progress(f"{maker.name}, {engine} engine", quiet):
-        parts = _open(annotations, engine, scheme, text)
+        parts = _open(annotations, engine, scheme)
         result = maker.fit(parts, checkpoint=checkpoint, resume=resume)
         result.write(output)
     written = [str(output)]
@@ -72,14 +71,14 @@ def aggregate_parts(
             note(f"wrote {path}")
 
 
-def _open(annotations: str, engine: str, scheme: str | None, text: bool) -> Parts:
+def _open(annotations: str, engine: str, scheme: str | None) -> Parts:
     if engine == "spark":
         from seqtruth.engine.spark import SparkParts
 
-        return SparkParts.read(annotations, scheme=scheme, with_text=text)
+        return SparkParts.read(annotations, scheme=scheme)
     from seqtruth.engine.streamed import ParquetParts
 
-    return ParquetParts(annotations, scheme, with_text=text)
+    return ParquetParts(annotations, scheme)
 
 
 def _summary(result: PartsResult, seconds: float, written: list[str]) -> dict[str, Any]:

@@ -22,16 +22,13 @@ __all__ = [
 ]
 
 
-def stream(
-    path: str | PathLike[str], scheme: str | None = None, *, with_text: bool = False
-) -> ParquetParts:
+def stream(path: str | PathLike[str], scheme: str | None = None) -> ParquetParts:
     """A Parquet table that need not fit into memory, for ``method.fit``.
 
     Parameters
     ----------
     path : a long table of token rows (``docs/formats.md``): a file, a folder of files or a pattern.
     scheme : the label scheme; detected where not given.
-    with_text : for methods with a predictor, which learns from the words.
 
     Examples
     --------
@@ -40,7 +37,7 @@ def stream(
         result = st.AggSLC().fit(st.stream("labels/*.parquet"))
         result.write("truth.parquet")
     """
-    return ParquetParts(path, scheme, with_text=with_text)
+    return ParquetParts(path, scheme)
 
 
 def as_parts(data: Any) -> Parts:

@@ -78,6 +78,10 @@ class Parts(ABC):
         return len(self.facts.scheme.labels)
 
     @abstractmethod
+    def seeing_text(self) -> Parts:
+        """The same parts with their tokens, which functions are otherwise spared."""
+
+    @abstractmethod
     def add_up(self, function: Callable[[Crowd], Sums]) -> Sums:
         """Σ over the parts of what ``function`` finds in each, added in the order of the parts."""
 

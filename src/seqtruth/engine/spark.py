@@ -111,7 +111,6 @@ class SparkParts(Parts):
         *,
         partitions: int | None = None,
         checkpoint_dir: str | None = None,
-        with_text: bool = False,
     ) -> SparkParts:
         """A long table of token labels (``task, worker, token_index, label``, ``token``, ``doc``).
 
@@ -122,7 +121,6 @@ class SparkParts(Parts):
         partitions : number of partitions; by default from the number of rows and cores.
         checkpoint_dir : folder (shared by all executors) to keep the packed labels in; by default they
             are cached on the executors' disks and made again from ``frame`` where one is lost.
-        with_text : whether functions see the tokens.
         """
         if partitions is not None and partitions < 1:
             raise ParameterError("partitions must be at least 1", got=str(partitions))
@@ -139,7 +137,7 @@ class SparkParts(Parts):
         except BaseException:
             packed.unpersist()
             raise
-        return cls(packed, facts, n, with_text)
+        return cls(packed, facts, n)
 
     def add_up(self, function: Callable[[Crowd], Sums]) -> Sums:
         """Σ over the parts; only sums travel, added in the order of partitions and parts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 
 from seqtruth.data import Crowd, Labelling
@@ -20,17 +21,11 @@ class ParquetParts(Parts):
     path : a Parquet file of token rows, a folder of such files, or a pattern; rows of one task must
         be neighbours.
     scheme : the scheme of the tags; detected where not given.
-    with_text : whether :meth:`add_up` shows the tokens too.
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        scheme: str | None = None,
-        with_text: bool = False,
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], scheme: str | None = None) -> None:
         self._table = table = scan(path, scheme)
-        self._with_text = with_text
+        self._with_text = False
         self.facts = Facts(
             scheme=table.scheme,
             workers=table.workers,
@@ -42,6 +37,11 @@ class ParquetParts(Parts):
             has_text=table.has_text,
             digest=table.digest,
         )
+
+    def seeing_text(self) -> ParquetParts:
+        other = copy(self)
+        other._with_text = True
+        return other
 
     def add_up(self, function: Callable[[Crowd], Sums]) -> Sums:
         return add(map(function, self._table.crowds(self._with_text)))
