@@ -80,7 +80,7 @@ def test_streamed_is_what_is_read(
         patch.setattr(partitions, "PART_ROWS", data.draw(some.integers(1, 9)))
         patch.setattr(sources, "BATCH_ROWS", data.draw(some.integers(1, 9)))
         whole = io.read(path)
-        parts = ParquetParts(path, with_text=True)
+        parts = ParquetParts(path).seeing_text()
         check_same(parts, whole)
         corpora = [piece.corpus for piece in parts_of(parts)]
         joined = st.corpus.concat_corpora(corpora) if len(corpora) > 1 else corpora[0]
