@@ -124,7 +124,7 @@ class SparkParts(Parts):
         """
         if partitions is not None and partitions < 1:
             raise ParameterError("partitions must be at least 1", got=str(partitions))
-        rows = _clean(frame)
+        rows = _clear(lambda: _clean(frame))
         found = _clear(lambda: _count(rows))
         rules = _rules(found["label"], scheme)
         layout = Layout(text=found["token"][""] > 0, doc="doc" in rows.columns)
