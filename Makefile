@@ -28,7 +28,7 @@ lint: .venv/core
 
 # SIZES=1e5,1e6 THREADS=1,2 BUDGET=900 QUICK=1 ONLY=ours-ds,crowdkit-ds
 bench: .venv/core
-	$(PIP) -e '.[bench]'
+	$(PIP) -e '.[bench,spark]'
 	$(BIN)/python -m bench
 
 .venv/core: pyproject.toml constraints.txt

@@ -50,6 +50,7 @@ def _crowd(engine: str, path: str) -> Any:
         return ParquetParts(path)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
+
     from seqtruth.engine.spark import SparkParts
 
     session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
