@@ -1,4 +1,5 @@
-# Three commands: make demo, make test, make lint. All work in .venv, which they make themselves.
+# Three commands: make demo, make test, make lint (and make bench). All work in .venv, which they make
+# themselves.
 PYTHON ?= python3
 EXTRAS ?=
 BIN := .venv/bin
@@ -24,6 +25,11 @@ lint: .venv/core
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# SIZES=1e5,1e6 THREADS=1,2 BUDGET=900 QUICK=1 ONLY=ours-ds,crowdkit-ds
+bench: .venv/core
+	$(PIP) -e '.[bench,spark]'
+	$(BIN)/python -m bench
 
 .venv/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -1,0 +1,153 @@
+"""The benchmark's data and peers: same answers before anybody's time is compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as hs
+
+import seqtruth as st
+from seqtruth.inference import Chain, forward_backward
+
+data = pytest.importorskip("bench.data", reason="bench/ is not beside the tests")
+from bench import peers_numpy  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory):
+    return data.write(tmp_path_factory.mktemp("bench"), 2_000)
+
+
+@pytest.fixture(scope="module")
+def crowd(files):
+    return st.read(files.crowd)
+
+
+def test_the_generator_makes_what_it_says(files, crowd) -> None:
+    gold = st.read(files.gold)
+    assert crowd.n_sentences == files.n_sentences == gold.n_sentences == 20
+    assert len(crowd.tags) == files.n_annotations == data.PER_SENTENCE * files.n_tokens
+    assert (np.bincount(crowd.row_sentence) == data.PER_SENTENCE).all()
+    assert crowd.scheme.kind == "iob2"
+    assert set(gold.scheme.labels) <= set(data.LABELS)
+
+
+def test_a_smaller_crowd_is_the_beginning_of_a_larger_one(files, tmp_path: Path) -> None:
+    small = data.write(tmp_path, 1_000)
+    n = small.n_annotations
+    assert pq.read_table(files.crowd).slice(0, n).equals(pq.read_table(small.crowd))
+    assert data.write(tmp_path, 1_000) == small
+
+
+def test_the_truth_is_legal_and_mostly_outside() -> None:
+    part = data.block(0, 0, 10_000, data.habits(0))
+    inside = (part.gold >= 4) & (part.gold < data.OUTSIDE)
+    before = np.append(np.int8(data.OUTSIDE), part.gold[:-1])
+    assert np.isin(part.gold[inside] - before[inside], (0, 4)).all()
+    assert 0.85 < (part.gold == data.OUTSIDE).mean() < 0.9
+    right = (part.tags == part.gold).mean(axis=1)
+    assert (right > 0.9).all() and (right < 0.99).all()
+
+
+@pytest.mark.parametrize("rounds", [2, 5])
+def test_dawid_skene_in_numpy_gives_our_posteriors(crowd, rounds: int) -> None:
+    theirs, seconds = peers_numpy.dawid_skene(peers_numpy.columns(crowd), rounds, 0.01)
+    with pytest.warns(st.errors.ConvergenceWarning):
+        ours = st.DawidSkene(smoothing=0.01, tol=0, max_iter=rounds - 1).fit(crowd)
+    assert len(seconds) == rounds
+    np.testing.assert_allclose(ours.probabilities, theirs, atol=1e-5)
+
+
+@pytest.mark.parametrize("rounds", [1, 4])
+def test_aggslc_in_numpy_gives_our_labels_and_weights(crowd, rounds: int) -> None:
+    tags, weights, _ = peers_numpy.aggslc(peers_numpy.columns(crowd), rounds)
+    seen: list[object] = []
+    ours = st.AggSLC(tol=0, max_iter=rounds).fit(crowd, progress=seen.append)
+    if len(seen) < rounds:  # nothing changed any more
+        tags, weights, _ = peers_numpy.aggslc(peers_numpy.columns(crowd), len(seen))
+    assert (ours.tags == tags).all()
+    np.testing.assert_allclose(ours.workers.weight, weights, rtol=1e-6, atol=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(hs.lists(hs.integers(1, 7), min_size=1, max_size=6), hs.integers(0, 2**32 - 1))
+def test_forward_backward_in_numpy_gives_our_marginals(lengths: list[int], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    scores = rng.normal(size=(offsets[-1], 4)).astype(np.float32)
+    chain = Chain(*(rng.uniform(0.1, 1.0, size) for size in (4, (4, 4), 4)))
+    ours = forward_backward(scores, offsets, chain)
+    marginals, pairs = peers_numpy.forward_backward(scores, offsets, *chain, batch=2)
+    np.testing.assert_allclose(ours.marginals, marginals, atol=1e-5)
+    np.testing.assert_allclose(ours.transition, pairs, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def larger(tmp_path_factory: pytest.TempPathFactory):
+    """Large enough for everybody to have met every label."""
+    return data.write(tmp_path_factory.mktemp("bench"), 100_000)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("key", ["polars-mv", "pandas-mv", "crowdkit-mv", "crowdkit-ds"])
+def test_peers_give_our_labels(key: str, larger, tmp_path: Path) -> None:
+    for module in ("pandas", "polars", *(["crowdkit"] if key.startswith("crowdkit") else [])):
+        pytest.importorskip(module)
+    from bench.quality import judge
+    from bench.run import REFERENCES
+    from bench.systems import BY_KEY
+
+    rounds, reference = 3, REFERENCES[key]
+    outputs = {}
+    for one in (key, reference):
+        job = BY_KEY[one].make()
+        table = job.read(str(larger.crowd))
+        outputs[one] = str(tmp_path / f"{one}.parquet")
+        job.write(job.fit(table, rounds)[0], table, outputs[one])
+    spec = {
+        "gold": larger.gold,
+        "crowd": larger.crowd,
+        "labels": outputs,
+        "pairs": [(key, reference)],
+    }
+    found = judge(spec)
+    assert found[key]["equal_untied"] == 1.0
+    assert 0.9 < found[reference]["token_accuracy"] < 1.0
+    assert 0.5 < found[reference]["span_f1"] < 1.0
+
+
+def test_the_page_says_what_was_measured_and_what_was_not(tmp_path: Path) -> None:
+    from bench import page
+    from bench.targets import all_targets
+
+    def found(key: str, size: int, threads: int, seconds: float) -> dict[str, object]:
+        return {
+            "system": key, "size": size, "threads": threads, "annotations": size,
+            "tokens": size // 5, "seconds": seconds, "read_seconds": 0.0, "fit_seconds": seconds,
+            "write_seconds": 0.0, "round_seconds": seconds / 10, "rounds": 10,
+            "peak_bytes": 2**30, "baseline_bytes": 2**28, "equal": 1.0,
+        }  # fmt: skip
+
+    sizes = [10**5, 10**7, 10**8]
+    runs = [found("ours-aggslc", size, 2, size / 1e7) for size in sizes]
+    runs += [found("ours-ds", 10**7, 2, 1.0), found("crowdkit-ds", 10**7, 1, 19.0)]
+    runs += [{"system": "crowdkit-ds", "size": 10**8, "threads": 1, "not_run": "not above 1e7"}]
+    about = {"cpu": "a", "cores": 2, "memory_gib": 1, "system": "b", "python": "3", "versions": {}}
+    results = {
+        "machine": about, "rounds": 10, "sizes": sizes, "budget_seconds": 9.0, "runs": runs,
+        "command_line": {"help_seconds": 0.31},
+    }  # fmt: skip
+    met = {target.target.partition(":")[0]: target.met for target in all_targets(results)}
+    assert met["Dawid-Skene at 1e7"] is False  # 19 times is not 20
+    assert met["Cost grows linearly from 1e5 to 1e8"] is True
+    assert met["Out of core"] is None and met["`seqtruth --help` in under 0.3 s"] is False
+    rates = [target.met for target in all_targets(results) if target.target.startswith("AggSLC")]
+    assert rates == [False, True]  # 100 million a second; 10 s
+    page.write(results, tmp_path)
+    text = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
+    assert "19 ×" in text and "not above 1e7" in text
+    assert (tmp_path / "benchmarks" / "round.svg").read_text(encoding="utf-8").startswith("<svg")
