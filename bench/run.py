@@ -117,12 +117,12 @@ def run(plan: Plan, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
                 results["runs"].append(found)
                 say(f"  {describe(found)}")
                 keep(results)
-            if out := _output(plan.folder, system):
+            if "seconds" in found and (out := _output(plan.folder, system)):
                 outputs[system.key] = str(out)
         _judge(files, outputs, results["runs"])
         keep(results)
-        for path in outputs.values():
-            Path(path).unlink()
+        for path in plan.folder.glob("out-*"):
+            path.unlink()
     return results
 
 
