@@ -4,7 +4,8 @@ The compiler does not by itself see that short loops over labels could use vecto
 knows, the arrays may overlap). So the kernels here say it: a :class:`Four` lives in one register, is
 loaded from four neighbouring numbers, and every operation on it is one instruction on whatever machine
 this runs.
-Places in arrays are counted flat, from the first number, in C order.
+Places in arrays are counted flat, from the first number, in C order. Eight tags at a time are a plain
+64-bit word (:func:`load_word`).
 """
 
 from __future__ import annotations
@@ -148,3 +149,28 @@ def power_of_two(typing: Any, shifted: Any) -> Any:
         return builder.bitcast(builder.shl(bits, _all(52)), _DOUBLES)
 
     return _four(_four), build
+
+
+@_operation
+def load_word(typing: Any, array: Any, place: Any) -> Any:
+    """Eight neighbours of an int8 array as one word."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
+        return builder.load(pointer, align=1)
+
+    return types.uint64(array, types.int64), build
+
+
+@_operation
+def store_word(typing: Any, array: Any, place: Any, value: Any) -> Any:
+    """Write eight neighbours of an int8 array."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
+        builder.store(args[2], pointer, align=1)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.uint64), build

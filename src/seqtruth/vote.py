@@ -26,6 +26,7 @@ from seqtruth.consistency import (
 from seqtruth.data import Crowd
 from seqtruth.inference import Chain
 from seqtruth.lanes import TIE
+from seqtruth.registers import load_word, store_word
 from seqtruth.ties import order, pick, sentence_keys
 
 #: H(y, y*) diverges where y* gives an annotator's label no probability: y* is clipped here.
@@ -108,6 +109,7 @@ def weighted_vote(
     confidence = np.empty(crowd.n_sentences)
     chain = Chain.legal(scheme).rows()
     how, preference = mode(decoding), order(ties, scheme)
+    counted = np.maximum(weights, LEAST_WEIGHT)
     if ties == "random" or how == BIDIRECTIONAL:
         keys = sentence_keys(crowd.corpus.sentence_ids, seed)
     else:
@@ -118,7 +120,7 @@ def weighted_vote(
         losses, sums = np.zeros((3, crowd.n_workers)), np.zeros(2)
         _vote_chunk(
             crowd.tags, crowd.sentence_tags, offsets, crowd.sentence_rows, crowd.row_worker, a, b,
-            weights, class_weights, hint.probabilities, hint.given, hint.weight,
+            counted, class_weights, hint.probabilities, hint.given, hint.weight,
             np.zeros(0, np.int8) if known is None else known,
             how, preference, ties == "random", keys,
             scheme.start, scheme.allowed, scheme.end, *chain, scheme.is_entity, max(scheme.outside, 0),
@@ -214,12 +216,24 @@ def _vote_chunk(
                 if len(out_y):
                     _spread(path, n, places, n_open, given, y, sizes, out_y[a : a + n])
                 _sparse_losses(
-                    workers, xi, is_entity, path, n, places, n_open, given, y, slots, sizes, losses
+                    workers,
+                    xi,
+                    is_entity,
+                    path,
+                    n,
+                    places,
+                    n_open,
+                    given,
+                    y,
+                    slots,
+                    sizes,
+                    dense,
+                    losses,
                 )
                 continue
         y[:n] = 0.0
         for r in range(rows):
-            weight = max(weights[workers[r]], LEAST_WEIGHT)
+            weight = weights[workers[r]]
             for i in range(n):
                 tag = tags[at + r * n + i]
                 if tag >= 0:
@@ -282,12 +296,24 @@ def _vote_chunk(
 
 @kernel
 def _open_places(tags: I8, at: int, n: int, rows: int, path: I8, places: I32) -> int:
-    """Tokens of a sentence that are not settled; ``path`` gets the first row's tags."""
-    for i in range(n):
-        path[i] = 0
-    for r in range(1, rows):
+    """Tokens of a sentence that are not settled; ``path`` gets the first row's tags.
+
+    Rows are compared eight tags at a time; the last eight may have been looked at before.
+    """
+    if n < 8:
         for i in range(n):
-            path[i] |= tags[at + r * n + i] ^ tags[at + i]
+            path[i] = 0
+            for r in range(1, rows):
+                path[i] |= tags[at + r * n + i] ^ tags[at + i]
+    else:
+        i = 0
+        while i < n:
+            i = min(i, n - 8)
+            first, differs = load_word(tags, at + i), np.uint64(0)
+            for r in range(1, rows):
+                differs |= first ^ load_word(tags, at + r * n + i)
+            store_word(path, i, differs)
+            i += 8
     n_open = 0
     for i in range(n):
         places[n_open] = i
@@ -320,19 +346,10 @@ def _sparse_votes(
     """
     margin = 0.0
     for c in range(n_open):
-        i, size = places[c], 0
-        for r in range(len(workers)):
-            tag = tags[at + r * n + i]
-            slot = -1
-            if tag >= 0:
-                slot = 0
-                while slot < size and given[c, slot] != tag:
-                    slot += 1
-                if slot == size:
-                    given[c, slot], y[c, slot] = tag, 0.0
-                    size += 1
-                y[c, slot] += max(weights[workers[r]], LEAST_WEIGHT)
-            slots[r, c] = slot
+        i = places[c]
+        size = _two_labels(tags, at + i, n, workers, weights, given, y, slots, c)
+        if size == 0:
+            size = _any_labels(tags, at + i, n, workers, weights, given, y, slots, c)
         total = 0.0
         for slot in range(size):
             y[c, slot] *= class_weights[given[c, slot]]
@@ -343,10 +360,8 @@ def _sparse_votes(
         for slot in range(size):
             value = y[c, slot] / total
             y[c, slot] = value
-            if value > top:
-                second, top = top, value
-            elif value > second:
-                second = value
+            second = max(second, min(value, top))
+            top = max(top, value)
         margin += top - second
         bar, chosen = top - TIE * top, -1
         for slot in range(size):
@@ -354,6 +369,56 @@ def _sparse_votes(
                 chosen = given[c, slot]
         path[i], sizes[c] = chosen, size
     return margin
+
+
+@kernel
+def _two_labels(
+    tags: I8, at: int, n: int, workers: I32, weights: F64, given: I8, y: F64, slots: I8, c: int
+) -> int:
+    """Votes on a token that all label, with two labels between them, as most open tokens are.
+
+    Returns 2, or 0 where it is not so. No branch in it depends on who gave which.
+    """
+    rows = len(workers)
+    first, other = tags[at], tags[at]
+    for r in range(1, rows):
+        tag = tags[at + r * n]
+        other = tag if other == first else other
+    yes, no, rest = 0.0, 0.0, first < 0 or other < 0
+    for r in range(rows):
+        tag = tags[at + r * n]
+        weight = weights[workers[r]]
+        same = tag == first
+        rest |= not (same or tag == other)
+        yes += weight if same else 0.0
+        no += 0.0 if same else weight
+        slots[r, c] = 0 if same else 1
+    if rest:
+        return 0
+    given[c, 0], given[c, 1] = first, other
+    y[c, 0], y[c, 1] = yes, no
+    return 2
+
+
+@kernel
+def _any_labels(
+    tags: I8, at: int, n: int, workers: I32, weights: F64, given: I8, y: F64, slots: I8, c: int
+) -> int:
+    """Votes on any token; returns the number of labels."""
+    size = 0
+    for r in range(len(workers)):
+        tag = tags[at + r * n]
+        slot = -1
+        if tag >= 0:
+            slot = 0
+            while slot < size and given[c, slot] != tag:
+                slot += 1
+            if slot == size:
+                given[c, slot], y[c, slot] = tag, 0.0
+                size += 1
+            y[c, slot] += weights[workers[r]]
+        slots[r, c] = slot
+    return size
 
 
 @kernel
@@ -440,28 +505,33 @@ def _sparse_losses(
     y: F64,
     slots: I8,
     sizes: I8,
+    stakes: F64,
     losses: F64,
 ) -> None:
-    """Add the workers' losses; at settled tokens nobody has any, but entities are at stake."""
+    """Add the workers' losses; at settled tokens nobody has any, but entities are at stake.
+
+    ``stakes[c, m]`` is work space: whether the m-th label of an open token puts it at stake.
+    """
     settled = 0
     for i in range(n):
         settled += is_entity[path[i]]
     for c in range(n_open):
-        settled -= is_entity[path[places[c]]]
+        named = is_entity[path[places[c]]]
+        settled -= named
         for slot in range(sizes[c]):
             y[c, slot] = _loss(y[c, slot])
+            stakes[c, slot] = 1.0 if named or is_entity[given[c, slot]] else 0.0
     for r in range(len(workers)):
-        loss, stake_loss, stakes = 0.0, 0.0, settled
+        loss, stake_loss, staked = 0.0, 0.0, float(settled)
         for c in range(n_open):
             slot = slots[r, c]
             if slot >= 0:
                 loss += y[c, slot]
-                if is_entity[given[c, slot]] or is_entity[path[places[c]]]:
-                    stake_loss += y[c, slot]
-                    stakes += 1
+                stake_loss += y[c, slot] * stakes[c, slot]
+                staked += stakes[c, slot]
         losses[0, workers[r]] += xi * loss
         losses[1, workers[r]] += xi * stake_loss
-        losses[2, workers[r]] += stakes
+        losses[2, workers[r]] += staked
 
 
 @kernel
