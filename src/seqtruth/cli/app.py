@@ -67,7 +67,7 @@ def _root(
 def aggregate(
     annotations: Annotated[str, typer.Argument(help="The annotators' labels.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Labels; CoNLL on stdout where not given.")
+        str | None, typer.Option("--output", "-o", help="Labels; CoNLL on stdout where not given.")
     ] = None,
     method: Annotated[
         str,
@@ -99,10 +99,11 @@ def aggregate(
     if resume and checkpoint is None:
         raise ParameterError("--resume needs --checkpoint")
     check_engine(engine, output, report=report, save=save, known=known, abstain=abstain)
+    target = None if output is None else Path(output)
     if engine == "memory":
-        out_format = check_labels(output, out_format)
-    check_files(report, save, tagger)
-    check_distinct(output, report, save, tagger)
+        out_format = check_labels(target, out_format)
+    check_files(report, save, tagger, target if engine == "stream" else None)
+    check_distinct(target, report, save, tagger)
     first_use(quiet)
     if engine != "memory":
         assert output is not None
@@ -121,7 +122,7 @@ def aggregate(
     with progress(f"{maker.name} on {crowd}", quiet):
         result = maker.fit(crowd, gold, checkpoint=checkpoint, resume=resume)
     seconds = time.perf_counter() - began
-    written = write_outputs(result, crowd, output, out_format, report, save, tagger)
+    written = write_outputs(result, crowd, target, out_format, report, save, tagger)
     if as_json:
         print_json(summary(result, seconds, written))
     elif output is None:

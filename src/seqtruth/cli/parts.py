@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ENGINES = ("memory", "stream", "spark")
 
 
-def check_engine(engine: str, output: Path | None, **unavailable: object) -> None:
+def check_engine(engine: str, output: str | None, **unavailable: object) -> None:
     """Raise, before anything is read, for what cannot be had of a crowd in parts."""
     if engine not in ENGINES:
         raise ParameterError(f"--engine must be one of {', '.join(ENGINES)}", got=repr(engine))
@@ -27,7 +27,7 @@ def check_engine(engine: str, output: Path | None, **unavailable: object) -> Non
                 f"--{option.replace('_', '-')} needs the whole crowd in memory",
                 fix="leave it out, or --engine memory",
             )
-    if output is None or output.suffix != ".parquet":
+    if output is None or not output.endswith(".parquet"):
         raise ParameterError(
             "a crowd in parts is written as Parquet", got=f"--output {output}",
             fix="give --output LABELS.parquet",
@@ -37,7 +37,7 @@ def check_engine(engine: str, output: Path | None, **unavailable: object) -> Non
 def aggregate_parts(
     annotations: str,
     engine: str,
-    output: Path,
+    output: str,
     method: str,
     tagger: Path | None,
     checkpoint: Path | None,
@@ -58,7 +58,7 @@ def aggregate_parts(
         parts = _open(annotations, engine, scheme)
         result = maker.fit(parts, checkpoint=checkpoint, resume=resume)
         result.write(output)
-    written = [str(output)]
+    written = [output]
     if tagger is not None and result.tagger is not None:
         result.tagger.save(tagger)
         written.append(str(tagger))
