@@ -83,6 +83,7 @@ def weighted_vote(
     prediction: Prediction | None = None,
     known: I8 | None = None,
     probabilities: bool = True,
+    keys: U64 | None = None,
 ) -> Vote:
     """The Y* step (Eq 12) and everything measured on its outcome, in one pass.
 
@@ -101,6 +102,7 @@ def weighted_vote(
     prediction : the predictor as one more worker.
     known : int8[T], labels given as true (-1: none); they stay as they are.
     probabilities : whether to keep y*, the only thing here that takes 4 L bytes a token.
+    keys : :func:`~seqtruth.ties.sentence_keys` of the sentences, where they are at hand.
     """
     scheme, offsets = crowd.scheme, crowd.corpus.token_offsets
     n_labels = crowd.n_labels
@@ -110,10 +112,9 @@ def weighted_vote(
     chain = Chain.legal(scheme).rows()
     how, preference = mode(decoding), order(ties, scheme)
     counted = np.maximum(weights, LEAST_WEIGHT)
-    if ties == "random" or how == BIDIRECTIONAL:
+    if keys is None and (ties == "random" or how == BIDIRECTIONAL):
         keys = sentence_keys(crowd.corpus.sentence_ids, seed)
-    else:
-        keys = np.zeros(1, np.uint64)
+    keys = np.zeros(1, np.uint64) if keys is None else keys
     hint = prediction or Prediction(np.zeros((0, n_labels), np.float32), np.zeros(0, np.bool_), 0.0)
 
     def run(a: int, b: int) -> tuple[F64, F64]:

@@ -6,6 +6,7 @@ import logging
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from seqtruth.aggregators.confirmation import (
 from seqtruth.aggregators.documents import Documents
 from seqtruth.aggregators.hmm import CrowdHMM, label_scores, majority
 from seqtruth.aggregators.loop import Round, Rules, State, iterate
-from seqtruth.aggregators.prediction import cross_fit, document_folds, train_on_all
+from seqtruth.aggregators.prediction import cross_fit, document_folds, together, train_on_all
 from seqtruth.aggregators.reliability import check_reliability
 from seqtruth.aggregators.silence import stretches
 from seqtruth.aggregators.trust import LEAST, Beliefs, learn_trust, log_evidence
@@ -248,13 +249,18 @@ class _Run:
             taught, self.annotators.prior, len(scheme.labels)
         )
         chosen = self._keep_known(beliefs, beliefs.scores(self._clamp(heard)))
-        confidence = raw_confidence(chosen, self.offsets, scheme)
-        if self.method.calibrate:
-            confidence = self._honest(beliefs, heard, state["table"], chosen, confidence)
-        tags = chosen.tags
+        tags, raw = chosen.tags, raw_confidence(chosen, self.offsets, scheme)
+        if self.task.known is not None:
+            tags[:] = np.where(self.task.known >= 0, self.task.known, tags)
+
+        def judge() -> Confidence:
+            if not self.method.calibrate:
+                return raw
+            return self._honest(beliefs, heard, state["table"], raw)
+
+        tagger, confidence = together([partial(self._tagger, state, tags), judge])
         if self.task.known is not None:
             given = np.flatnonzero(self.task.known >= 0)
-            tags[given] = self.task.known[given]
             confidence.token[given] = 1.0
             confidence.span[given] = scheme.is_entity[tags[given]]
             told = np.concatenate([[0], np.cumsum(self.task.known >= 0)])[self.offsets]
@@ -264,7 +270,7 @@ class _Run:
             tags,
             _with_confidence(posterior, tags, confidence.token),
             information(confusion, posterior.sum(axis=0, dtype=np.float64)),
-            tagger=self._tagger(state, tags),
+            tagger=tagger,
             confusion=confusion.astype(np.float32),
             judged=self._judged(),
             span_confidence=confidence.span,
@@ -284,9 +290,7 @@ class _Run:
         chosen.tags[at], chosen.span[at] = path.tags, path.span
         return chosen
 
-    def _honest(
-        self, beliefs: Beliefs, heard: F64, table: F64, chosen: Decoded, raw: Confidence
-    ) -> Confidence:
+    def _honest(self, beliefs: Beliefs, heard: F64, table: F64, raw: Confidence) -> Confidence:
         """Confidences corrected by held-out annotators, and by known labels where there are any."""
         log.info("confidences: holding out each annotator in turn")
         crowd, known = self.crowd, self.task.known

@@ -28,6 +28,7 @@ from seqtruth.objective import (
 )
 from seqtruth.predictors.base import Predictor
 from seqtruth.predictors.tagger import Tagger
+from seqtruth.ties import sentence_keys
 from seqtruth.vote import Prediction, Vote, weighted_vote
 
 
@@ -145,6 +146,7 @@ class _Fit:
         method, crowd = self.method, self.task.crowd
         self.units = class_weights(method.class_weights, crowd.scheme, partial(vote_counts, crowd))
         self.prior = -np.log(known_accuracies(crowd, method.reliability))
+        self.keys = sentence_keys(crowd.corpus.sentence_ids, method.seed)
         self.module = None
         if method.predictor is not None:
             self.module = PredictionModule(
@@ -159,7 +161,7 @@ class _Fit:
         return weighted_vote(
             self.task.crowd, weights, self.units, decoding=self.method.decoding,
             seed=self.method.seed, prediction=prediction, known=self.task.known,
-            probabilities=probabilities,
+            probabilities=probabilities, keys=self.keys,
         )  # fmt: skip
 
     def start(self) -> State:
@@ -204,7 +206,7 @@ class _Fit:
             "L_inc": 2.0 * vote.illegal,
         }
         tags = state["tags"]
-        change = float((vote.tags != tags).mean()) if len(tags) else 0.0
+        change = np.count_nonzero(vote.tags != tags) / max(len(tags), 1)
         new = self._as_state(vote) | {"weights": weights.workers} | more
         return Round(new, sum(parts.values()), parts, change, confident)
 

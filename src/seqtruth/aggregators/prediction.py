@@ -178,7 +178,7 @@ def cross_fit(
             )
         opinions[m][places] = said
 
-    _together([partial(job, m, k) for m in _slow_first(members) for k in range(folds)])
+    together([partial(job, m, k) for m in _slow_first(members) for k in range(folds)])
     return opinions
 
 
@@ -197,7 +197,7 @@ def train_on_all(
         log.info("the tagger: %s learns from everything", _name(members[m]))
         _teach(models[m], corpus, scheme, targets, np.flatnonzero(usable))
 
-    _together([partial(job, m) for m in _slow_first(members)])
+    together([partial(job, m) for m in _slow_first(members)])
     return models
 
 
@@ -208,13 +208,13 @@ def _teach(
     model.fit(corpus[chosen], targets[places], scheme=scheme)
 
 
-def _together(jobs: list[Callable[[], None]]) -> None:
-    """Run jobs at the same time, one on each core; small networks are fastest on one thread each."""
+def together(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run jobs at the same time, one on each core (small networks are fastest on one thread each);
+    what they give, in their order."""
     with ThreadPoolExecutor(max(1, min(threads(), len(jobs)))) as pool:
         running = [pool.submit(job) for job in jobs]
         try:
-            for one in running:
-                one.result()
+            return [one.result() for one in running]
         except BaseException:  # also Ctrl-C: what has not begun never will
             pool.shutdown(wait=False, cancel_futures=True)
             raise
