@@ -468,7 +468,7 @@ def test_after_a_failure_no_other_job_begins(monkeypatch: pytest.MonkeyPatch) ->
         done.append(number)
 
     with pytest.raises(KeyboardInterrupt):
-        prediction._together([partial(job, number) for number in range(200)])
+        prediction.together([partial(job, number) for number in range(200)])
     assert len(done) < 150
 
 
