@@ -26,7 +26,7 @@ lint: .venv/core
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# SIZES=1e5,1e6 THREADS=1,2 BUDGET=900 QUICK=1 ONLY=ours-ds,crowdkit-ds
+# SIZES=1e5,1e6 THREADS=1,2 BUDGET=900 QUICK=1 ONLY=ours-ds,crowdkit-ds PARTS=tables,first-use,apart
 bench: .venv/core
 	$(PIP) -e '.[bench,spark]'
 	$(BIN)/python -m bench

@@ -21,6 +21,11 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", default=os.environ.get("QUICK") == "1")
     parser.add_argument("--data", default=os.environ.get("BENCH_DATA", str(HERE / ".data")))
     parser.add_argument(
+        "--parts",
+        default=os.environ.get("PARTS", "tables,first-use,apart"),
+        help="what to measure; the rest is kept from the last results",
+    )
+    parser.add_argument(
         "--page", action="store_true", help="write the page of the last results only"
     )
     given = parser.parse_args()
@@ -42,12 +47,17 @@ def _measured(given: argparse.Namespace) -> dict[str, Any]:
         tuple(given.only.split(",")) if given.only else (),
         Path(given.data),
     )
-    results = run.run(plan, _keep) | {"quick": given.quick}
-    if not given.quick:
+    parts = given.parts.split(",")
+    if "tables" in parts:
+        results = run.run(plan, _keep) | {"quick": given.quick}
+    else:
+        results = json.loads(RESULTS.read_text())
+    if "first-use" in parts and not given.quick:
         results["first_use"] = run.first_use(plan)
-    for name, found in apart.run(plan):
-        results[name] = found
-        _keep(results)
+    if "apart" in parts:
+        for name, found in apart.run(plan):
+            results[name] = found
+            _keep(results)
     return results
 
 

@@ -15,7 +15,7 @@ HEAD = """# Benchmarks
 <!-- Made by `make bench` (python -m bench). Do not edit: run it again. -->
 
 ```console
-make bench                      # 1e5 to 1e8 token annotations; some hours
+make bench                      # 1e5 to 1e8 token annotations; about half an hour on two idle cores
 make bench SIZES=1e5,1e6,1e7
 make bench QUICK=1              # 1e5 only, a few minutes
 ```
