@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqtruth import vote
+from seqtruth import open_tokens, vote
 from seqtruth.aggregators.aggslc import AggSLC
 from seqtruth.checks import small_crowd
 from seqtruth.data import Crowd
@@ -21,7 +21,8 @@ from seqtruth.objective import (
     vote_counts,
     weights_from_losses,
 )
-from seqtruth.vote import CLIP, Prediction, weighted_vote
+from seqtruth.open_tokens import CLIP
+from seqtruth.vote import Prediction, weighted_vote
 from strategies import crowds
 
 seeds = st.integers(0, 2**32 - 1)
@@ -301,11 +302,15 @@ def test_class_weights_by_rule() -> None:
 
 
 def test_results_do_not_hinge_on_the_clip(monkeypatch: pytest.MonkeyPatch) -> None:
-    # compiled code has the constant inside; the same function as plain Python reads it anew
+    # compiled code has the constant inside; the same functions as plain Python ask for it anew
     monkeypatch.setattr(vote, "_vote_chunk", vote._vote_chunk.py_func)
-    crowd, outcomes = small_crowd(n_sentences=80), []
+    monkeypatch.setattr(vote, "open_losses", open_tokens.open_losses.py_func)
+    crowd, outcomes, objectives = small_crowd(n_sentences=80), [], set()
     for clip in (1e-2, 1e-3, CLIP, 1e-6, 1e-9):
-        monkeypatch.setattr(vote, "CLIP", clip)
+        for module in (vote, open_tokens):
+            monkeypatch.setattr(module, "loss_of", lambda y, clip=clip: -np.log(max(y, clip)))
         result = AggSLC().fit(crowd)
         outcomes.append((result.tags.tolist(), [row["annotator"] for row in result.workers]))
+        objectives.add(result.trace.objective[0])
     assert all(outcome == outcomes[0] for outcome in outcomes)
+    assert len(objectives) == 5, "the clip is at work"

@@ -159,3 +159,33 @@ def _second(values: F64, first: int) -> int:
         if k != first and (chosen < 0 or values[k] > values[chosen] + TIE):
             chosen = k
     return chosen
+
+
+@kernel
+def decode_sentence(
+    how: int,
+    y: F64,
+    start: Bool,
+    allowed: Bool,
+    end: Bool,
+    log_start: F64,
+    log_trans: F64,
+    log_end: F64,
+    is_entity: Bool,
+    key: np.uint64,
+    logs: F64,
+    best: F64,
+    back: F64,
+    spare: I8,
+    path: I8,
+) -> None:
+    """The consistency module on one sentence; ``path`` comes in as the vote's winners."""
+    if how == EXACT:
+        exact_sentence(y, log_start, log_trans, log_end, logs, best, back, path)
+    elif how == BIDIRECTIONAL:
+        bidirectional_sentence(
+            y, start, allowed, end, log_start, log_trans, log_end, is_entity, key, logs, best, back,
+            spare, path,
+        )  # fmt: skip
+    elif how == UNIDIRECTIONAL:
+        unidirectional_sentence(y, start, allowed, end, path)

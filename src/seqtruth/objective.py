@@ -20,8 +20,8 @@ import numpy as np
 from seqtruth.compiled import F32, F64, I8, I64, Bool, chunk_bounds, kernel, map_chunks
 from seqtruth.data import Crowd
 from seqtruth.errors import ParameterError
+from seqtruth.open_tokens import CLIP
 from seqtruth.scheme import Scheme
-from seqtruth.vote import CLIP
 
 #: A worker who never disagrees has loss 0 and would get infinite weight: losses are clipped here.
 SMALLEST_LOSS = 1e-9

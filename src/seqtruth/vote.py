@@ -1,9 +1,7 @@
 """The Y* step of AggSLC in one compiled pass: weighted vote, legal path, confidence, losses.
 
-Every sum in it adds up over sentences, so that parts can be worked on apart. Where all who labelled a
-token agree, weights cannot change its label, its margin is 1 and nobody loses anything: such tokens
-are *settled*, found by comparing bytes, and skipped by the rest of the pass unless their sentence
-has to be decoded.
+Every sum in it adds up over sentences, so that parts can be worked on apart. Tokens on which all agree
+are skipped (:mod:`seqtruth.open_tokens`), unless there is a predictor or a known label to listen to.
 """
 
 from __future__ import annotations
@@ -13,25 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from seqtruth.compiled import F32, F64, I8, I32, I64, U64, Bool, chunk_bounds, kernel, map_chunks
-from seqtruth.consistency import (
-    BIDIRECTIONAL,
-    EXACT,
-    UNIDIRECTIONAL,
-    bidirectional_sentence,
-    exact_sentence,
-    inconsistency,
-    mode,
-    unidirectional_sentence,
-)
+from seqtruth.consistency import BIDIRECTIONAL, decode_sentence, inconsistency, mode
 from seqtruth.data import Crowd
 from seqtruth.inference import Chain
-from seqtruth.lanes import TIE
-from seqtruth.registers import load_word, store_word
+from seqtruth.open_tokens import (
+    loss_of,
+    open_losses,
+    open_places,
+    open_votes,
+    spread,
+    swap,
+)
 from seqtruth.ties import order, pick, sentence_keys
 
-#: H(y, y*) diverges where y* gives an annotator's label no probability: y* is clipped here.
-CLIP = 1e-4
-LOG_CLIP = float(np.log(CLIP))
 #: The worst annotator has weight 0 (Eq 10, "max"); where he is the only one, his vote still counts.
 LEAST_WEIGHT = 1e-12
 
@@ -193,8 +185,8 @@ def _vote_chunk(
         hinted = len(has_prediction) > 0 and has_prediction[s]
         key = keys[s if len(keys) > 1 else 0]
         if n > 0 and rows > 0 and not (hinted or random or len(known)):
-            n_open = _open_places(tags, at, n, rows, path, places)
-            margin = _sparse_votes(
+            n_open = open_places(tags, at, n, rows, path, places)
+            margin = open_votes(
                 tags, at, n, workers, weights, class_weights, rank, places, n_open, given, y, slots,
                 sizes, path,
             )  # fmt: skip
@@ -203,20 +195,20 @@ def _vote_chunk(
                 illegal = inconsistency(path[:n], start, allowed, end)
                 if how != 0 and illegal > 0:
                     choice[:n] = path[:n]
-                    _spread(choice, n, places, n_open, given, y, sizes, dense)
-                    _decode(
+                    spread(choice, n, places, n_open, given, y, sizes, dense)
+                    decode_sentence(
                         how, dense[:n], start, allowed, end, log_start, log_trans, log_end,
                         is_entity, key, logs, best, back, spare[:n], path[:n],
                     )  # fmt: skip
-                    n_open = _swap(path, choice, n, places, n_open, rows, given, y, slots, sizes)
+                    n_open = swap(path, choice, n, places, n_open, rows, given, y, slots, sizes)
                     illegal = inconsistency(path[:n], start, allowed, end)
                 sums[1] += illegal
                 out_xi[s] = xi
                 for i in range(n):
                     out_tags[a + i] = path[i]
                 if len(out_y):
-                    _spread(path, n, places, n_open, given, y, sizes, out_y[a : a + n])
-                _sparse_losses(
+                    spread(path, n, places, n_open, given, y, sizes, out_y[a : a + n])
+                open_losses(
                     workers,
                     xi,
                     is_entity,
@@ -253,7 +245,7 @@ def _vote_chunk(
                     path[i] = known[a + i]
         choice[:n] = path[:n]
         if how != 0 and voted and inconsistency(path[:n], start, allowed, end) > 0:
-            _decode(
+            decode_sentence(
                 how, y[:n], start, allowed, end, log_start, log_trans, log_end, is_entity, key, logs,
                 best, back, spare[:n], path[:n],
             )  # fmt: skip
@@ -274,7 +266,7 @@ def _vote_chunk(
         for i in range(n):
             out_tags[a + i] = path[i] if voted else -1
             for k in range(n_labels):
-                logs[i, k] = _loss(y[i, k])
+                logs[i, k] = loss_of(y[i, k])
         for r in range(rows):
             loss, stake_loss, stakes = 0.0, 0.0, 0
             for i in range(n):
@@ -293,266 +285,6 @@ def _vote_chunk(
                 for k in range(n_labels):
                     loss += predicted[a + i, k] * logs[i, k]
             sums[0] += xi * loss
-
-
-@kernel
-def _open_places(tags: I8, at: int, n: int, rows: int, path: I8, places: I32) -> int:
-    """Tokens of a sentence that are not settled; ``path`` gets the first row's tags.
-
-    Rows are compared eight tags at a time; the last eight may have been looked at before.
-    """
-    if n < 8:
-        for i in range(n):
-            path[i] = 0
-            for r in range(1, rows):
-                path[i] |= tags[at + r * n + i] ^ tags[at + i]
-    else:
-        i = 0
-        while i < n:
-            i = min(i, n - 8)
-            first, differs = load_word(tags, at + i), np.uint64(0)
-            for r in range(1, rows):
-                differs |= first ^ load_word(tags, at + r * n + i)
-            store_word(path, i, differs)
-            i += 8
-    n_open = 0
-    for i in range(n):
-        places[n_open] = i
-        n_open += (path[i] != 0) | (tags[at + i] < 0)
-        path[i] = tags[at + i]
-    return n_open
-
-
-@kernel
-def _sparse_votes(
-    tags: I8,
-    at: int,
-    n: int,
-    workers: I32,
-    weights: F64,
-    class_weights: F64,
-    rank: I8,
-    places: I32,
-    n_open: int,
-    given: I8,
-    y: F64,
-    slots: I8,
-    sizes: I8,
-    path: I8,
-) -> float:
-    """The vote on open tokens, of labels that somebody gave; their margins, -1 where a vote is missing.
-
-    The c-th open token has the labels ``given[c, :sizes[c]]`` with probabilities ``y[c, :sizes[c]]``;
-    row r gave the one in ``slots[r, c]`` (-1: none). Winners go to ``path``.
-    """
-    margin = 0.0
-    for c in range(n_open):
-        i = places[c]
-        size = _two_labels(tags, at + i, n, workers, weights, given, y, slots, c)
-        if size == 0:
-            size = _any_labels(tags, at + i, n, workers, weights, given, y, slots, c)
-        total = 0.0
-        for slot in range(size):
-            y[c, slot] *= class_weights[given[c, slot]]
-            total += y[c, slot]
-        if not total > 0.0:
-            return -1.0
-        top, second = 0.0, 0.0
-        for slot in range(size):
-            value = y[c, slot] / total
-            y[c, slot] = value
-            second = max(second, min(value, top))
-            top = max(top, value)
-        margin += top - second
-        bar, chosen = top - TIE * top, -1
-        for slot in range(size):
-            if y[c, slot] >= bar and (chosen < 0 or rank[given[c, slot]] < rank[chosen]):
-                chosen = given[c, slot]
-        path[i], sizes[c] = chosen, size
-    return margin
-
-
-@kernel
-def _two_labels(
-    tags: I8, at: int, n: int, workers: I32, weights: F64, given: I8, y: F64, slots: I8, c: int
-) -> int:
-    """Votes on a token that all label, with two labels between them, as most open tokens are.
-
-    Returns 2, or 0 where it is not so. No branch in it depends on who gave which.
-    """
-    rows = len(workers)
-    first, other = tags[at], tags[at]
-    for r in range(1, rows):
-        tag = tags[at + r * n]
-        other = tag if other == first else other
-    yes, no, rest = 0.0, 0.0, first < 0 or other < 0
-    for r in range(rows):
-        tag = tags[at + r * n]
-        weight = weights[workers[r]]
-        same = tag == first
-        rest |= not (same or tag == other)
-        yes += weight if same else 0.0
-        no += 0.0 if same else weight
-        slots[r, c] = 0 if same else 1
-    if rest:
-        return 0
-    given[c, 0], given[c, 1] = first, other
-    y[c, 0], y[c, 1] = yes, no
-    return 2
-
-
-@kernel
-def _any_labels(
-    tags: I8, at: int, n: int, workers: I32, weights: F64, given: I8, y: F64, slots: I8, c: int
-) -> int:
-    """Votes on any token; returns the number of labels."""
-    size = 0
-    for r in range(len(workers)):
-        tag = tags[at + r * n]
-        slot = -1
-        if tag >= 0:
-            slot = 0
-            while slot < size and given[c, slot] != tag:
-                slot += 1
-            if slot == size:
-                given[c, slot], y[c, slot] = tag, 0.0
-                size += 1
-            y[c, slot] += weights[workers[r]]
-        slots[r, c] = slot
-    return size
-
-
-@kernel
-def _decode(
-    how: int,
-    y: F64,
-    start: Bool,
-    allowed: Bool,
-    end: Bool,
-    log_start: F64,
-    log_trans: F64,
-    log_end: F64,
-    is_entity: Bool,
-    key: np.uint64,
-    logs: F64,
-    best: F64,
-    back: F64,
-    spare: I8,
-    path: I8,
-) -> None:
-    """The consistency module on one sentence; ``path`` comes in as the vote's winners."""
-    if how == EXACT:
-        exact_sentence(y, log_start, log_trans, log_end, logs, best, back, path)
-    elif how == BIDIRECTIONAL:
-        bidirectional_sentence(
-            y, start, allowed, end, log_start, log_trans, log_end, is_entity, key, logs, best, back,
-            spare, path,
-        )  # fmt: skip
-    elif how == UNIDIRECTIONAL:
-        unidirectional_sentence(y, start, allowed, end, path)
-
-
-@kernel
-def _swap(
-    path: I8,
-    choice: I8,
-    n: int,
-    places: I32,
-    n_open: int,
-    rows: int,
-    given: I8,
-    y: F64,
-    slots: I8,
-    sizes: I8,
-) -> int:
-    """Where the path departs from the vote, the two labels change places; returns all open tokens."""
-    now, c = n_open, 0
-    for i in range(n):
-        while c < n_open and places[c] < i:
-            c += 1
-        if path[i] == choice[i]:
-            continue
-        at = c
-        if c == n_open or places[c] != i:  # it was settled, all rows in one slot
-            at = now
-            now += 1
-            places[at], sizes[at] = i, 1
-            given[at, 0], y[at, 0] = choice[i], 1.0
-            for r in range(rows):
-                slots[r, at] = 0
-        old, new = 0, sizes[at]
-        for slot in range(sizes[at]):
-            if given[at, slot] == choice[i]:
-                old = slot
-            elif given[at, slot] == path[i]:
-                new = slot
-        if new == sizes[at]:
-            given[at, new], y[at, new] = path[i], 0.0
-            sizes[at] += 1
-        y[at, old], y[at, new] = y[at, new], y[at, old]
-    return now
-
-
-@kernel
-def _sparse_losses(
-    workers: I32,
-    xi: float,
-    is_entity: Bool,
-    path: I8,
-    n: int,
-    places: I32,
-    n_open: int,
-    given: I8,
-    y: F64,
-    slots: I8,
-    sizes: I8,
-    stakes: F64,
-    losses: F64,
-) -> None:
-    """Add the workers' losses; at settled tokens nobody has any, but entities are at stake.
-
-    ``stakes[c, m]`` is work space: whether the m-th label of an open token puts it at stake.
-    """
-    settled = 0
-    for i in range(n):
-        settled += is_entity[path[i]]
-    for c in range(n_open):
-        named = is_entity[path[places[c]]]
-        settled -= named
-        for slot in range(sizes[c]):
-            y[c, slot] = _loss(y[c, slot])
-            stakes[c, slot] = 1.0 if named or is_entity[given[c, slot]] else 0.0
-    for r in range(len(workers)):
-        loss, stake_loss, staked = 0.0, 0.0, float(settled)
-        for c in range(n_open):
-            slot = slots[r, c]
-            if slot >= 0:
-                loss += y[c, slot]
-                stake_loss += y[c, slot] * stakes[c, slot]
-                staked += stakes[c, slot]
-        losses[0, workers[r]] += xi * loss
-        losses[1, workers[r]] += xi * stake_loss
-        losses[2, workers[r]] += staked
-
-
-@kernel
-def _spread(
-    path: I8, n: int, places: I32, n_open: int, given: I8, y: F64, sizes: I8, out: F32 | F64
-) -> None:
-    """y* of a whole sentence from that of its open tokens."""
-    for i in range(n):
-        out[i] = 0.0
-        out[i, path[i]] = 1.0
-    for c in range(n_open):
-        out[places[c], path[places[c]]] = 0.0
-        for slot in range(sizes[c]):
-            out[places[c], given[c, slot]] = y[c, slot]
-
-
-@kernel
-def _loss(y: float) -> float:
-    """H of a label that y* gives this probability."""
-    return float(-np.log(y)) if y > CLIP else -LOG_CLIP
 
 
 @kernel
