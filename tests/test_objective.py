@@ -311,6 +311,6 @@ def test_results_do_not_hinge_on_the_clip(monkeypatch: pytest.MonkeyPatch) -> No
             monkeypatch.setattr(module, "loss_of", lambda y, clip=clip: -np.log(max(y, clip)))
         result = AggSLC().fit(crowd)
         outcomes.append((result.tags.tolist(), [row["annotator"] for row in result.workers]))
-        objectives.add(result.trace.objective[0])
+        objectives.add(tuple(result.trace.objective))
     assert all(outcome == outcomes[0] for outcome in outcomes)
     assert len(objectives) == 5, "the clip is at work"
