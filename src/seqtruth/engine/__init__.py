@@ -44,9 +44,9 @@ def as_parts(data: Any) -> Parts:
     """A crowd in parts, from itself or from a Spark frame."""
     if isinstance(data, Parts):
         return data
-    if hasattr(data, "mapInArrow"):
-        from seqtruth.engine.spark import SparkParts
+    from seqtruth.engine.spark import SparkParts, is_spark_frame
 
+    if is_spark_frame(data):
         return SparkParts.of(data)
     raise DataError(
         "cannot aggregate this", got=type(data).__name__, fix="st.read it first, or st.stream it"
