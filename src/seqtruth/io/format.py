@@ -1,0 +1,74 @@
+"""What a format of documents is: how to tell it, read it and write it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from seqtruth.io.documents import Document, Notes
+from seqtruth.io.tree import Tree
+
+#: How much of a file is looked at to tell its format.
+HEAD = 1 << 16
+
+
+@dataclass(frozen=True)
+class Glimpse:
+    """What can be told of a file or folder without reading it: the name, the first bytes, the members."""
+
+    path: Path
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 64 KiB of a file, without byte-order mark; nothing of a folder."""
+        if self.path.is_dir():
+            return b""
+        with open(self.path, "rb") as file:
+            return file.read(HEAD).removeprefix(b"\xef\xbb\xbf")
+
+    @cached_property
+    def tree(self) -> Tree | None:
+        """The members of a folder or zip; None for any other file."""
+        if self.path.is_dir() or self.head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+            return Tree(self.path)
+        return None
+
+
+class Reader(Protocol):
+    def __call__(self, path: Path, notes: Notes, **options: object) -> Iterator[Document]: ...
+
+
+class Writer(Protocol):
+    def __call__(
+        self, documents: Iterable[Document], path: Path, notes: Notes, **options: object
+    ) -> None: ...
+
+
+@dataclass(frozen=True)
+class DocumentFormat:
+    """A format whose files hold texts and marks.
+
+    Parameters
+    ----------
+    name : the word for ``format=`` and ``--to``, such as ``label-studio``.
+    title : the tool's name, for messages: ``Label Studio``.
+    tell : how sure one can be, from a glimpse, that a file is of this format: 0 not, 1 quite.
+    read : yields documents, as lazily as the format allows; faults are :class:`InputError` with place.
+    write : whole or not at all; None where the format is only read.
+    read_options, write_options : names of further keyword arguments, each with a line of help.
+    cannot_carry : what is lost when written, by name; for the docs and for warnings.
+    suffixes : endings that suggest it for writing.
+    """
+
+    name: str
+    title: str
+    tell: Callable[[Glimpse], float]
+    read: Reader
+    write: Writer | None = None
+    read_options: dict[str, str] | None = None
+    write_options: dict[str, str] | None = None
+    cannot_carry: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()

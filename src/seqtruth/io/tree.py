@@ -1,0 +1,125 @@
+"""A folder or a zip archive, looked into in the same way and with the same limits.
+
+Nothing is ever unpacked to disk. Names that leave the archive (``..``, absolute paths, drive letters),
+links, and archives that are too large when unpacked are refused.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from seqtruth.errors import InputError
+
+MAX_MEMBERS = 100_000
+#: Bytes of all members together, and how many times larger than the archive they may be.
+MAX_BYTES = 8 << 30
+MAX_RATIO = 1000
+#: Files that systems leave behind and nobody means.
+LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
+
+
+class Tree:
+    """The files below a folder, or in a zip, by their names with ``/``, in sorted order.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> (folder / "ann").mkdir(); _ = (folder / "ann" / "1.txt").write_text("one")
+    >>> tree = Tree(folder)
+    >>> list(tree), tree.read("ann/1.txt")
+    (['ann/1.txt'], b'one')
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
+    def _zip(self) -> zipfile.ZipFile | None:
+        if self.path.is_dir():
+            return None
+        try:
+            return zipfile.ZipFile(self.path)
+        except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+            raise InputError(
+                "cannot open the archive", where=str(self.path), got=str(error)[:200],
+                fix="fetch or export it again",
+            ) from None  # fmt: skip
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        found = sorted(self._zip_names() if self._zip is not None else self._folder_names())
+        return tuple(name for name in found if not _litter(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def where(self, name: str, line: int | None = None) -> str:
+        """A member's place, for messages."""
+        place = f"{self.path}/{name}"
+        return place if line is None else f"{place}:{line}"
+
+    def read(self, name: str, limit: int | None = None) -> bytes:
+        """A member's bytes (at most ``limit`` of them)."""
+        try:
+            if self._zip is None:
+                with open(self.path / name, "rb") as file:
+                    return file.read(-1 if limit is None else limit)
+            with self._zip.open(name) as member:
+                return member.read(MAX_BYTES if limit is None else limit)
+        except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+            raise InputError(
+                "cannot read the file", where=self.where(name), got=str(error)[:200]
+            ) from None
+        except Exception as error:  # zlib.error and its kin, which share no base class
+            raise InputError(
+                "the archive is damaged", where=self.where(name), got=type(error).__name__
+            ) from None
+
+    def _folder_names(self) -> Iterator[str]:
+        count = 0
+        for folder, folders, files in os.walk(self.path, followlinks=False):
+            folders[:] = sorted(f for f in folders if not f.startswith("."))
+            for file in files:
+                count += 1
+                if count > MAX_MEMBERS:
+                    raise InputError(
+                        f"the folder holds more than {MAX_MEMBERS:,} files", where=str(self.path)
+                    )
+                yield PurePosixPath(Path(folder, file).relative_to(self.path)).as_posix()
+
+    def _zip_names(self) -> Iterator[str]:
+        assert self._zip is not None
+        members = self._zip.infolist()
+        total = sum(member.file_size for member in members)
+        packed = max(1, self.path.stat().st_size)
+        if len(members) > MAX_MEMBERS or total > MAX_BYTES or total > MAX_RATIO * packed:
+            raise InputError(
+                "the archive is too large when unpacked", where=str(self.path),
+                got=f"{len(members):,} files, {total:,} bytes",
+                fix="unpack it yourself, if you trust it, and give the folder",
+            )  # fmt: skip
+        for member in members:
+            parts = PurePosixPath(member.filename.replace("\\", "/")).parts
+            outside = member.filename.startswith(("/", "\\")) or ".." in parts or "\0" in member.filename
+            if outside or (parts and ":" in parts[0]):
+                raise InputError(
+                    "the archive names a file outside itself", where=str(self.path),
+                    got=repr(member.filename),
+                )  # fmt: skip
+            if stat.S_ISLNK(member.external_attr >> 16):
+                raise InputError(
+                    "the archive holds a link", where=str(self.path), got=repr(member.filename)
+                )
+            if not member.is_dir():
+                yield member.filename
+
+
+def _litter(name: str) -> bool:
+    parts = PurePosixPath(name).parts
+    return parts[-1] in LITTER or parts[0] == "__MACOSX" or parts[-1].startswith("._")
