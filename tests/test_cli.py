@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import seqtruth as st
-from seqtruth.checks import small_crowd
 from seqtruth.cli import main
+from seqtruth.testing import small_crowd
 
 FAST = "aggslc:predictor=none"
 
@@ -24,7 +24,7 @@ FAST = "aggslc:predictor=none"
 def files(tmp_path: Path) -> Path:
     crowd = small_crowd()
     st.write(crowd, tmp_path / "crowd.conll")
-    st.write(crowd.select_workers(["w0"]), tmp_path / "gold.conll")
+    st.write(crowd.select_annotators(["w0"]), tmp_path / "gold.conll")
     return tmp_path
 
 
@@ -131,7 +131,7 @@ def test_tag_reads_text_and_writes_labels(files: Path, capsys: pytest.CaptureFix
 def test_simulate(files: Path) -> None:
     code = run("simulate", files / "gold.conll", "-o", files / "sim.jsonl", "--seed", 5)
     assert code == 0
-    assert st.read(files / "sim.jsonl").n_workers > 3
+    assert st.read(files / "sim.jsonl").n_annotators > 3
 
 
 def test_info(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -403,7 +403,7 @@ def test_bad_outputs_are_refused_before_the_work(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("it ran")
 
-    monkeypatch.setattr("seqtruth.aggregators.MajorityVote.fit", never)
+    monkeypatch.setattr("seqtruth.methods.MajorityVote.fit", never)
     (files / "folder").mkdir()
     (files / "full").mkdir()
     (files / "full" / "a.conll").write_text("a O\n")
@@ -554,7 +554,7 @@ def test_info_shows_who_copies(files: Path, capsys: pytest.CaptureFixture[str]) 
     assert run("info", files / "copied.jsonl", "--json") == 0
     facts = json.loads(capsys.readouterr().out)
     each, pairs = facts["each annotator"], facts["closest pairs"]
-    assert {row["annotator"] for row in each} == {*small_crowd().workers, "copy"}
+    assert {row["annotator"] for row in each} == {*small_crowd().annotators, "copy"}
     assert sum(row["sentences"] for row in each) == facts["annotations"]
     assert {pairs[0]["first"], pairs[0]["second"]} == {"w3", "copy"} and pairs[0]["span F1"] == 1
     assert [row["span F1"] for row in pairs] == sorted((r["span F1"] for r in pairs), reverse=True)

@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seqtruth import archive, io, metrics, report
-from seqtruth.compiled import F32, F64, I64, Bool
-from seqtruth.corpus import Corpus, count
-from seqtruth.data import Crowd, Labelling
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.scheme import Scheme
+from seqtruth.data.spans import extract
 from seqtruth.errors import DataError, InputError
+from seqtruth.history import History
+from seqtruth.kernels.arrays import F32, F64, I64, Bool
 from seqtruth.metrics import Evaluation, Sentences, Source
+from seqtruth.plural import count
 from seqtruth.predictors.tagger import Tagger
-from seqtruth.scheme import Scheme
-from seqtruth.spans import extract
-from seqtruth.trace import Trace
 
 
 class Span(NamedTuple):
@@ -35,7 +36,7 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Workers:
+class Annotators:
     """How much each annotator is trusted, worst first when listed (who labelled nothing comes last).
 
     Parameters
@@ -89,8 +90,8 @@ class Result(Labelling):
     corpus, scheme, tags : the labelling; -1 marks tokens of sentences that nobody labelled and no
         predictor judged.
     probabilities : float32[T, L].
-    workers : reliability of each annotator.
-    trace : the rounds of the method and why it stopped.
+    annotators : reliability of each annotator.
+    history : the rounds of the method and why it stopped.
     tagger : the trained tagger, where a predictor took part.
     provenance : version, method, parameters, seed and the digest of the input.
     of_span : float32[T], probability that the span a token is in is right, where the method has one
@@ -99,8 +100,8 @@ class Result(Labelling):
     """
 
     probabilities: F32
-    workers: Workers
-    trace: Trace = field(default_factory=Trace)
+    annotators: Annotators
+    history: History = field(default_factory=History)
     tagger: Tagger | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
     of_span: F32 | None = None
@@ -196,19 +197,19 @@ class Result(Labelling):
 
     def save(self, path: str | Path) -> None:
         """Save everything to one file (no pickle); :meth:`load` reads it back."""
-        corpus, workers = self.corpus, self.workers
+        corpus, annotators = self.corpus, self.annotators
         arrays: archive.Arrays = {
             "tags": self.tags,
             "probabilities": self.probabilities,
             "token_offsets": corpus.token_offsets,
             "sentence_document": corpus.sentence_document,
-            "workers/weight": workers.weight,
-            "workers/sentences": workers.sentences,
-            "workers/tokens": workers.tokens,
-            "workers/agreement": workers.agreement,
+            "annotators/weight": annotators.weight,
+            "annotators/sentences": annotators.sentences,
+            "annotators/tokens": annotators.tokens,
+            "annotators/agreement": annotators.agreement,
         }
         optional = {
-            "workers/confusion": workers.confusion,
+            "annotators/confusion": annotators.confusion,
             "of_span": self.of_span,
             "of_sentence": self.of_sentence,
         }
@@ -228,8 +229,8 @@ class Result(Labelling):
             "scheme": self.scheme.kind,
             "labels": list(self.scheme.labels),
             "documents": list(corpus.documents),
-            "workers": list(workers.names),
-            "trace": self.trace.to_dict(),
+            "annotators": list(annotators.names),
+            "history": self.history.to_dict(),
             "provenance": self.provenance,
             "tagger": tagger,
         }
@@ -256,13 +257,13 @@ class Result(Labelling):
                 arrays.get("char_starts"),
                 arrays.get("char_ends"),
             )
-            workers = Workers(
-                tuple(meta["workers"]),
-                arrays["workers/weight"],
-                arrays["workers/sentences"],
-                arrays["workers/tokens"],
-                arrays["workers/agreement"],
-                arrays.get("workers/confusion"),
+            annotators = Annotators(
+                tuple(meta["annotators"]),
+                arrays["annotators/weight"],
+                arrays["annotators/sentences"],
+                arrays["annotators/tokens"],
+                arrays["annotators/agreement"],
+                arrays.get("annotators/confusion"),
             )
             tagger = None
             if meta["tagger"] is not None:
@@ -273,8 +274,8 @@ class Result(Labelling):
                 Scheme.of(meta["scheme"], meta["labels"]),
                 arrays["tags"],
                 arrays["probabilities"],
-                workers,
-                Trace.from_dict(meta["trace"]),
+                annotators,
+                History.from_dict(meta["history"]),
                 tagger,
                 meta["provenance"],
                 arrays.get("of_span"),
@@ -287,9 +288,9 @@ class Result(Labelling):
         method = self.provenance.get("method", "labels")
         spans = len(extract(self.tags, self.corpus.token_offsets, self.scheme).start)
         text = f"{method}: {count(self.corpus.n_sentences, 'sentence')} · {count(spans, 'span')}"
-        text += f" · {count(len(self.workers), 'annotator')}"
-        if self.trace.steps:
-            text += f" · {count(len(self.trace), 'round')} ({self.trace.stop_reason})"
+        text += f" · {count(len(self.annotators), 'annotator')}"
+        if self.history.steps:
+            text += f" · {count(len(self.history), 'round')} ({self.history.stop_reason})"
         unlabelled = int((~self.labelled).sum())
         return text + (f" · {count(unlabelled, 'sentence')} unlabelled" if unlabelled else "")
 

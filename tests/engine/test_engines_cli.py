@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import seqtruth as st
-from seqtruth.checks import small_crowd
 from seqtruth.cli import main
+from seqtruth.testing import small_crowd
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from seqtruth import io
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataError, InputError, ParameterError
 from seqtruth.io.files import atomic_path, read_text, write_chunks
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seqtruth import io
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 from seqtruth.io.text_spans import tokenise
 from tests.strategies import document_names, spelled
 
@@ -21,7 +21,7 @@ def read(tmp_path: Path, name: str, content: str | bytes, **options: object) -> 
 
 def test_conll_2003_with_four_columns(tmp_path: Path) -> None:
     text = "-DOCSTART- -X- O O\n\nEU NNP I-NP B-ORG\n\n-DOCSTART- -X- O O\n\nPeter NNP I-NP B-PER\n"
-    crowd = read(tmp_path, "a.txt", text, columns=[-1], workers=["gold"])
+    crowd = read(tmp_path, "a.txt", text, columns=[-1], annotators=["gold"])
     assert spelled(crowd) == {("0", "gold"): ["B-ORG"], ("1", "gold"): ["B-PER"]}
     assert document_names(crowd.corpus) == ["1", "2"]
 
@@ -39,20 +39,20 @@ def test_only_ascii_space_separates(tmp_path: Path) -> None:
 
 def test_tokens_with_spaces_in_tabbed_files(tmp_path: Path) -> None:
     crowd = read(tmp_path, "a.conll", "# token\tMary Ann\nNew York\tB-LOC\n1 000\tO\n")
-    assert crowd.workers == ("Mary Ann",)
+    assert crowd.annotators == ("Mary Ann",)
     assert crowd.corpus.words(0) == ["New York", "1 000"]
 
 
 def test_plain_header_and_a_sentence_that_opens_with_token(tmp_path: Path) -> None:
-    assert read(tmp_path, "a.txt", "token ann bob\nEU B-ORG O\n").workers == ("ann", "bob")
+    assert read(tmp_path, "a.txt", "token ann bob\nEU B-ORG O\n").annotators == ("ann", "bob")
     crowd = read(tmp_path, "b.txt", "token O ?\nring B-X ?\n")
-    assert crowd.workers == ("1", "2")
+    assert crowd.annotators == ("1", "2")
     assert crowd.corpus.words(0) == ["token", "ring"]
 
 
 def test_an_annotator_who_saw_nothing_stays_listed(tmp_path: Path) -> None:
     crowd = read(tmp_path, "a.txt", "EU B-ORG ?\n\nYes ? ?\n")
-    assert crowd.workers == ("1", "2")
+    assert crowd.annotators == ("1", "2")
     assert crowd.covered.tolist() == [True, False]
 
 
@@ -79,10 +79,10 @@ def test_detected_schemes(tags: str, kind: str, tmp_path: Path) -> None:
         ("a", '{"tokens": ["x"], "annotations": {}}', "jsonl"),
         ("a.json", '{"tokens": ["x"], "annotations": {}}', "jsonl"),
         ("a.txt", "{ O\n", "conll"),
-        ("a.tsv", "task\tworker\tlabel\n1\tw\tO\n", "tsv"),
+        ("a.tsv", "task\tannotator\tlabel\n1\tw\tO\n", "tsv"),
         ("a.tsv", "EU\tB-ORG\n", "conll"),
-        ("a.data", "task,worker,label\n1,w,O\n", "csv"),
-        ("a.CSV", "task,worker,label\n1,w,O\n", "csv"),
+        ("a.data", "task,annotator,label\n1,w,O\n", "csv"),
+        ("a.CSV", "task,annotator,label\n1,w,O\n", "csv"),
     ],
 )
 def test_detected_formats(name: str, content: str, expected: str, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_texts_with_missing_tags_keep_text_and_offsets(tmp_path: Path) -> None:
 
 
 def test_tsv_made_without_quoting(tmp_path: Path) -> None:
-    text = 'task\tworker\ttoken_index\ttoken\tlabel\ns\tw\t0\t"\tO\ns\tw\t1\t"\tO\n'
+    text = 'task\tannotator\ttoken_index\ttoken\tlabel\ns\tw\t0\t"\tO\ns\tw\t1\t"\tO\n'
     crowd = read(tmp_path, "a.tsv", text, quoting=False)
     assert crowd.corpus.words(0) == ['"', '"']
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from oracles.generate import both, crowd_of
-from seqtruth.corpus import Corpus
-from seqtruth.data import Labelling
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Labelling
+from seqtruth.data.scheme import Scheme
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io import write
 from seqtruth.metrics import Evaluation, calibration, evaluate
-from seqtruth.result import Result, Workers
+from seqtruth.result import Annotators, Result
 from seqtruth.result import evaluate as evaluate_files
-from seqtruth.scheme import Scheme
 
 RESULT = [["I-PER", "O", "B-LOC"], ["O"]]
 GOLD = [["B-PER", "O", "B-LOC"], ["B-ORG"]]
@@ -109,9 +109,9 @@ def confident(of_sentence: list[float] | None = None) -> tuple[Result, Labelling
     probabilities = np.tile(((1 - sure) / (labels - 1))[:, None], (1, labels)).astype(np.float32)
     probabilities[np.arange(len(tags)), tags] = sure
     none = np.zeros(0)
-    workers = Workers((), none, none.astype(np.int64), none.astype(np.int64), none)
+    annotators = Annotators((), none, none.astype(np.int64), none.astype(np.int64), none)
     of_span = np.array([0.45, 0, 0.95, 0, 0, 0.85, 0.85], np.float32)
-    made = Result(result.corpus, result.scheme, tags, probabilities, workers)
+    made = Result(result.corpus, result.scheme, tags, probabilities, annotators)
     if of_sentence is not None:
         made = replace(made, of_span=of_span, of_sentence=np.array(of_sentence))
     return made, gold
@@ -191,7 +191,7 @@ def test_plain_tags_and_no_spans_at_all() -> None:
     assert found.calibration.span.n == 0 and "spans – ·" in str(found)
     plain, truth = both([["N", "V"]], [["N", "N"]])
     one = np.ones((2, 2), np.float32)
-    made = Result(plain.corpus, plain.scheme, plain.tags, one, result.workers)
+    made = Result(plain.corpus, plain.scheme, plain.tags, one, result.annotators)
     assert "calibration error  tokens 50.00\n" in str(evaluate(made, truth))
 
 

@@ -174,7 +174,7 @@ def compare(
 ) -> None:
     """Run several methods and score each against the gold standard (JSON: one object a line)."""
     from seqtruth.cli.methods import make_method, method_specs, parse_methods
-    from seqtruth.spans import check_reading
+    from seqtruth.data.spans import check_reading
 
     first_use(quiet)
     data = open_dataset(annotations, gold, dataset, data_dir)
@@ -300,7 +300,7 @@ def demo(
     )  # fmt: skip
     result.write(output / "truth.jsonl")
     table(["method", "precision", "recall", "F1", "seconds"], rows, "strict spans, %")
-    print(f"annotators, worst first\n\n{result.workers}\n")
+    print(f"annotators, worst first\n\n{result.annotators}\n")
     for name, what in files.items():
         print(f"{output / name}  {what}")
 

@@ -8,8 +8,8 @@ import re
 from dataclasses import fields
 from typing import Any
 
-from seqtruth.aggregators import METHODS, Aggregator
 from seqtruth.errors import MissingExtraError, ParameterError
+from seqtruth.methods import METHODS, Aggregator
 from seqtruth.predictors import PREDICTORS, choose_predictor
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from seqtruth.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from seqtruth.aggregators import Aggregator
-    from seqtruth.data import Crowd
+    from seqtruth.data.crowd import Crowd
+    from seqtruth.methods import Aggregator
     from seqtruth.result import Result
 
 
@@ -110,23 +110,23 @@ def write_outputs(
 
 
 def summary(result: Result, seconds: float, written: list[str]) -> dict[str, Any]:
-    from seqtruth.spans import extract
+    from seqtruth.data.spans import extract
 
     return {
         **result.provenance,
         "sentences": result.corpus.n_sentences,
         "unlabelled": int((~result.labelled).sum()),
         "spans": len(extract(result.tags, result.corpus.token_offsets, result.scheme).start),
-        "rounds": len(result.trace),
-        "stop_reason": result.trace.stop_reason,
+        "rounds": len(result.history),
+        "stop_reason": result.history.stop_reason,
         "seconds": round(seconds, 3),
-        "annotators": list(result.workers),
+        "annotators": list(result.annotators),
         "written": written,
     }
 
 
 def print_labels(crowd: Crowd) -> None:
-    from seqtruth.io.conll import conll_chunks
+    from seqtruth.io.formats.conll.columns import conll_chunks
 
     for chunk in conll_chunks(crowd):
         sys.stdout.buffer.write(chunk)

@@ -76,7 +76,7 @@ def _open(annotations: str, engine: str, scheme: str | None) -> Parts:
         from seqtruth.engine.spark import SparkParts
 
         return SparkParts.read(annotations, scheme=scheme)
-    from seqtruth.engine.streamed import ParquetParts
+    from seqtruth.engine.streaming import ParquetParts
 
     return ParquetParts(annotations, scheme)
 
@@ -88,9 +88,9 @@ def _summary(result: PartsResult, seconds: float, written: list[str]) -> dict[st
         "sentences": facts.n_sentences,
         "tokens": facts.n_tokens,
         "token_annotations": facts.n_annotations,
-        "rounds": len(result.trace),
-        "stop_reason": result.trace.stop_reason,
+        "rounds": len(result.history),
+        "stop_reason": result.history.stop_reason,
         "seconds": round(seconds, 3),
-        "annotators": list(result.workers),
+        "annotators": list(result.annotators),
         "written": written,
     }

@@ -41,8 +41,8 @@ def reproduce(
     Runs are kept in the output folder: interrupted, call it again and it goes on.
     """
     from seqtruth.cli.methods import make_method
-    from seqtruth.reproduction import Workshop, check_part
-    from seqtruth.reproduction import reproduce as run
+    from seqtruth.paper import Workshop, check_part
+    from seqtruth.paper import reproduce as run
 
     check_part(what)
     if output.exists() and not output.is_dir():

@@ -3,11 +3,11 @@
 =============  =========================================  ===================================
 format         names                                      module
 =============  =========================================  ===================================
-conll          .conll .txt .bio .iob .iob2 .bioes .bilou  :mod:`seqtruth.io.conll`
-conll-folder   a folder                                   :mod:`seqtruth.io.conll_folder`
-jsonl          .jsonl .ndjson .json                       :mod:`seqtruth.io.jsonl`
-csv, tsv       .csv .tsv                                  :mod:`seqtruth.io.table`
-parquet        .parquet .pq                               :mod:`seqtruth.io.table`
+conll          .conll .txt .bio .iob .iob2 .bioes .bilou  :mod:`seqtruth.io.formats.conll.columns`
+conll-folder   a folder                                   :mod:`seqtruth.io.formats.conll.folder`
+jsonl          .jsonl .ndjson .json                       :mod:`seqtruth.io.formats.jsonl`
+csv, tsv       .csv .tsv                                  :mod:`seqtruth.io.longtable.table`
+parquet        .parquet .pq                               :mod:`seqtruth.io.longtable.table`
 =============  =========================================  ===================================
 
 Text files may be packed (``.gz``). ``docs/formats.md`` shows an example of each.
@@ -27,14 +27,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 from seqtruth.errors import InputError, ParameterError
-from seqtruth.io.conll import read_conll, write_conll
-from seqtruth.io.conll_folder import read_conll_folder, write_conll_folder
 from seqtruth.io.files import atomic_path, check_text, read_bytes
-from seqtruth.io.jsonl import read_jsonl, write_jsonl
-from seqtruth.io.sources import REQUIRED, header
-from seqtruth.io.table import read_csv, read_frame, read_parquet, read_tsv, write_table
+from seqtruth.io.formats.conll.columns import read_conll, write_conll
+from seqtruth.io.formats.conll.folder import read_conll_folder, write_conll_folder
+from seqtruth.io.formats.jsonl import read_jsonl, write_jsonl
+from seqtruth.io.longtable.sources import REQUIRED, header
+from seqtruth.io.longtable.table import read_csv, read_frame, read_parquet, read_tsv, write_table
 
 __all__ = ["FORMATS", "Format", "atomic_path", "detect_format", "read", "write"]
 
@@ -72,7 +72,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
                 (".conll", ".txt", ".bio", ".iob", ".iob2", ".bioes", ".bilou"),
                 read_conll,
                 write_conll,
-                ("workers", "columns"),
+                ("annotators", "columns"),
                 ("comments",),
             ),
             Format("conll-folder", (), read_conll_folder, write_conll_folder),

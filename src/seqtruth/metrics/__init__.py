@@ -2,6 +2,15 @@
 
 from seqtruth.metrics.agreement import Agreement, Pairs, agreement, krippendorff_alpha, pairs
 from seqtruth.metrics.align import Aligned, Labelled, Source, align, as_labelling
+from seqtruth.metrics.annotators import (
+    AnnotatorScores,
+    Correlation,
+    annotator_scores,
+    average_ranks,
+    correlate,
+    pearson,
+    spearman,
+)
 from seqtruth.metrics.bootstrap import Comparison, paired_bootstrap
 from seqtruth.metrics.calibration import (
     Calibration,
@@ -21,19 +30,11 @@ from seqtruth.metrics.selective import Selective, selective_scores
 from seqtruth.metrics.sentences import Sentences
 from seqtruth.metrics.span import SpanScores, span_scores
 from seqtruth.metrics.token import TokenScores, token_scores
-from seqtruth.metrics.workers import (
-    Correlation,
-    WorkerScores,
-    average_ranks,
-    correlate,
-    pearson,
-    spearman,
-    worker_scores,
-)
 
 __all__ = [
     "Agreement",
     "Aligned",
+    "AnnotatorScores",
     "Averages",
     "Calibration",
     "CalibrationScore",
@@ -50,9 +51,9 @@ __all__ = [
     "Source",
     "SpanScores",
     "TokenScores",
-    "WorkerScores",
     "agreement",
     "align",
+    "annotator_scores",
     "as_labelling",
     "average_ranks",
     "brier_score",
@@ -71,5 +72,4 @@ __all__ = [
     "span_scores",
     "spearman",
     "token_scores",
-    "worker_scores",
 ]

@@ -8,17 +8,18 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth import spans
-from seqtruth.corpus import Corpus, gather
-from seqtruth.data import Crowd, Labelling
+from seqtruth.data import spans
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.ragged import gather
+from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, InputError
 from seqtruth.io import read
 from seqtruth.metrics.sentences import Sentences, choose, match_sentences
-from seqtruth.scheme import Scheme
 
 
 class Labelled(Protocol):
-    """One tag per token on a corpus: a :class:`~seqtruth.data.Labelling` or a result."""
+    """One tag per token on a corpus: a :class:`~seqtruth.data.crowd.Labelling` or a result."""
 
     @property
     def corpus(self) -> Corpus: ...
@@ -60,11 +61,11 @@ def as_labelling(source: Source) -> Labelling:
         return source
     if isinstance(source, str | Path):
         crowd = read(source)
-        if crowd.n_workers != 1:
+        if crowd.n_annotators != 1:
             raise InputError(
                 "a file to score must hold one label per token",
                 where=str(source),
-                got=f"{crowd.n_workers} annotators",
+                got=f"{crowd.n_annotators} annotators",
                 fix="name a file with one label column, or aggregate first",
             )
         return crowd.labelling()

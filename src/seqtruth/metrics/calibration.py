@@ -8,15 +8,15 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.corpus import gather
-from seqtruth.data import Labelling
+from seqtruth.data.crowd import Labelling
+from seqtruth.data.ragged import gather
+from seqtruth.data.spans import extract
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.metrics.align import Aligned, Labelled, Source, align, as_labelling, has_labels
 from seqtruth.metrics.score import ratio
 from seqtruth.metrics.selective import SHARES, Selective, selective_scores
 from seqtruth.metrics.sentences import Sentences
 from seqtruth.metrics.span import judgeable, match, sentence_counts
-from seqtruth.spans import extract
 
 BINNINGS = ("width", "mass")
 
@@ -136,7 +136,7 @@ def calibration(
     ----------
     result, gold : as for :func:`~seqtruth.metrics.evaluation.evaluate`.
     token : one confidence per token of the result.
-    span : one per span of the result, in the order of :func:`seqtruth.spans.extract` with the same
+    span : one per span of the result, in the order of :func:`seqtruth.data.spans.extract` with the same
         ``strict``.
     sentence : one per sentence.
     ranking : one number per sentence that orders them for selective accuracy; ``sentence`` where
@@ -148,7 +148,7 @@ def calibration(
 
     Examples
     --------
-    >>> from seqtruth.data import Crowd
+    >>> from seqtruth.data.crowd import Crowd
     >>> tokens = [["Ann"], ["Ames"]]
     >>> result = Crowd.of({"r": [["B-PER"], ["B-PER"]]}, tokens)
     >>> gold = Crowd.of({"g": [["B-PER"], ["B-LOC"]]}, tokens)

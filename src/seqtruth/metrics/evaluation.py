@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from seqtruth.data.spans import READINGS, check_reading
 from seqtruth.errors import DataError
 from seqtruth.metrics.align import Source, align
 from seqtruth.metrics.calibration import Calibration, Confident, own_calibration
@@ -14,7 +15,6 @@ from seqtruth.metrics.score import Averages, Score
 from seqtruth.metrics.sentences import Sentences
 from seqtruth.metrics.span import SpanScores, span_scores
 from seqtruth.metrics.token import TokenScores, token_scores
-from seqtruth.spans import READINGS, check_reading
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def evaluate(
 
     Examples
     --------
-    >>> from seqtruth.data import Crowd
+    >>> from seqtruth.data.crowd import Crowd
     >>> tokens = [["Ann", "saw", "Ames"], ["Yes"]]
     >>> result = Crowd.of({"r": [["B-PER", "O", "O"], ["O"]]}, tokens)
     >>> gold = Crowd.of({"g": [["B-PER", "O", "B-LOC"], ["O"]]}, tokens)

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 from seqtruth.errors import MissingExtraError, ParameterError
 from seqtruth.predictors.base import Predictor
-from seqtruth.predictors.bilstm import BiLSTM
-from seqtruth.predictors.crf import CRF
+from seqtruth.predictors.crf.crf import CRF
 from seqtruth.predictors.ensemble import Ensemble
-from seqtruth.predictors.transformer import Transformer
+from seqtruth.predictors.torch.bilstm import BiLSTM
+from seqtruth.predictors.transformer.transformer import Transformer
 
 #: Predictors by the word a user types.
 PREDICTORS: dict[str, Callable[..., Predictor]] = {

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 
 from seqtruth.archive import Arrays, under, within
-from seqtruth.compiled import F32, F64
+from seqtruth.data.scheme import Scheme
 from seqtruth.errors import ParameterError
+from seqtruth.kernels.arrays import F32, F64
 from seqtruth.predictors.base import Predictor, Storable, Targets, Tokens
-from seqtruth.scheme import Scheme
 
 
 class Ensemble:

@@ -10,17 +10,17 @@ from typing import Any, cast
 import numpy as np
 
 from seqtruth import archive
-from seqtruth.compiled import F32
-from seqtruth.corpus import Corpus
-from seqtruth.data import Labelling
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Labelling
+from seqtruth.data.scheme import Scheme
 from seqtruth.errors import InputError, ParameterError
-from seqtruth.inference import Chain, viterbi
+from seqtruth.kernels.arrays import F32
+from seqtruth.kernels.chain import Chain, viterbi
 from seqtruth.predictors.base import Predictor, Storable
-from seqtruth.predictors.bilstm import BiLSTM
-from seqtruth.predictors.crf import CRF
+from seqtruth.predictors.crf.crf import CRF
 from seqtruth.predictors.ensemble import Ensemble
-from seqtruth.predictors.transformer import Transformer
-from seqtruth.scheme import Scheme
+from seqtruth.predictors.torch.bilstm import BiLSTM
+from seqtruth.predictors.transformer.transformer import Transformer
 
 #: Predictors that a saved file may name. Nothing else is ever imported on a file's word.
 STORABLE: dict[str, Any] = {kind.name: kind for kind in (CRF, BiLSTM, Transformer, Ensemble)}

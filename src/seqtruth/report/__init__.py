@@ -12,7 +12,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 from seqtruth.io.files import write_chunks
 from seqtruth.metrics import Evaluation
 from seqtruth.report import confidence, content, review
@@ -66,7 +66,7 @@ def render(
         more_types=max(0, len(types) - content.MAX_TYPES),
         confidence_figure=confidence.confidence_figure(result),
         convergence=content.convergence(result),
-        stop_words=STOP_WORDS.get(result.trace.stop_reason, result.trace.stop_reason),
+        stop_words=STOP_WORDS.get(result.history.stop_reason, result.history.stop_reason),
         scores=scores,
         honesty=confidence.honesty(scores),
         score_rows=[] if scores is None else content.score_rows(scores),

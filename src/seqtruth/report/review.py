@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seqtruth.compiled import F64, I8
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.scheme import Scheme
+from seqtruth.data.spans import extract
+from seqtruth.kernels.arrays import F64, I8
 from seqtruth.report.content import clip, colour
 from seqtruth.report.subject import Subject
-from seqtruth.scheme import Scheme
-from seqtruth.spans import extract
 
 MAX_SENTENCES, MAX_TOKENS, MAX_READINGS, MAX_NAMES, MAX_CHANGES = 25, 80, 12, 12, 12
 MAX_WORD = 60
@@ -87,7 +87,7 @@ def _item(result: Subject, crowd: Crowd | None, s: int, span_confidence: F64) ->
     if crowd is not None:
         for row in range(*(int(v) for v in crowd.sentence_rows[s : s + 2])):
             tags = crowd.tags[crowd.row_offsets[row] : crowd.row_offsets[row + 1]]
-            name = clip(crowd.workers[crowd.row_worker[row]], MAX_WORD)
+            name = clip(crowd.annotators[crowd.row_annotator[row]], MAX_WORD)
             changes = _changes(ours, _spans(tags, crowd.scheme), words, result.scheme)
             if changes:
                 by_change.setdefault(changes, []).append(name)

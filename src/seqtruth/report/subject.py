@@ -7,12 +7,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from seqtruth.compiled import F32, F64, I8, I64, Bool
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError
-from seqtruth.scheme import Scheme
-from seqtruth.trace import Trace
+from seqtruth.history import History
+from seqtruth.kernels.arrays import F32, F64, I8, I64, Bool
 
 
 class SpanLike(Protocol):
@@ -24,8 +24,8 @@ class SpanLike(Protocol):
     def confidence(self) -> float: ...
 
 
-class WorkersLike(Protocol):
-    """The table of annotators, as :class:`seqtruth.result.Workers`."""
+class AnnotatorsLike(Protocol):
+    """The table of annotators, as :class:`seqtruth.result.Annotators`."""
 
     @property
     def names(self) -> tuple[str, ...]: ...
@@ -49,9 +49,9 @@ class Subject(Protocol):
     @property
     def probabilities(self) -> F32: ...
     @property
-    def workers(self) -> WorkersLike: ...
+    def annotators(self) -> AnnotatorsLike: ...
     @property
-    def trace(self) -> Trace: ...
+    def history(self) -> History: ...
     @property
     def provenance(self) -> Mapping[str, Any]: ...
     @property
