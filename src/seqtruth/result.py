@@ -13,6 +13,7 @@ import numpy as np
 from seqtruth import archive, io, metrics, report
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.origin import Origin
 from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import extract
 from seqtruth.errors import DataError, InputError
@@ -203,6 +204,7 @@ class Result(Labelling):
             "probabilities": self.probabilities,
             "token_offsets": corpus.token_offsets,
             "sentence_document": corpus.sentence_document,
+            "sentence_layer": corpus.sentence_layer,
             "annotators/weight": annotators.weight,
             "annotators/sentences": annotators.sentences,
             "annotators/tokens": annotators.tokens,
@@ -218,7 +220,7 @@ class Result(Labelling):
             column = getattr(corpus, name)
             if column is not None:
                 arrays |= archive.pack_strings(name, column)
-        for name in ("char_starts", "char_ends"):
+        for name in ("char_starts", "char_ends", "text_starts"):
             if getattr(corpus, name) is not None:
                 arrays[name] = getattr(corpus, name)
         tagger = None
@@ -229,6 +231,8 @@ class Result(Labelling):
             "scheme": self.scheme.kind,
             "labels": list(self.scheme.labels),
             "documents": list(corpus.documents),
+            "layers": list(corpus.layers),
+            "origin": corpus.origin.to_dict(),
             "annotators": list(annotators.names),
             "history": self.history.to_dict(),
             "provenance": self.provenance,
@@ -256,6 +260,10 @@ class Result(Labelling):
                 strings.get("texts"),
                 arrays.get("char_starts"),
                 arrays.get("char_ends"),
+                arrays.get("text_starts"),
+                tuple(meta["layers"]),
+                arrays["sentence_layer"],
+                Origin.from_dict(meta["origin"]),
             )
             annotators = Annotators(
                 tuple(meta["annotators"]),

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seqtruth.data.origin import Origin
 from seqtruth.data.ragged import Selection, gather, places
 from seqtruth.errors import DataError
 
@@ -28,6 +29,12 @@ class Corpus:
         Where the source knows no documents, every sentence is in document 0, ``""``.
     texts : original text of each sentence, where the source had character offsets.
     char_starts, char_ends : int32[T], offsets of each token in its sentence's text.
+    text_starts : int64[S], offset of each sentence's text in its document's, where the texts of a
+        document's sentences, one after the other, are the whole of it.
+    layers, sentence_layer : names of layers and, per sentence, the number of its own. Where marks
+        overlap, a sentence stands here once per layer, with the same text and tokens; the ids of all
+        but the first layer (named ``""``) end in ``@`` and the layer's name.
+    origin : what is remembered of the file.
     """
 
     token_offsets: npt.NDArray[np.int64]
@@ -38,6 +45,10 @@ class Corpus:
     texts: pa.Array | None = None
     char_starts: npt.NDArray[np.int32] | None = None
     char_ends: npt.NDArray[np.int32] | None = None
+    text_starts: npt.NDArray[np.int64] | None = None
+    layers: tuple[str, ...] = ("",)
+    sentence_layer: npt.NDArray[np.int32] = field(default=cast(Any, None))
+    origin: Origin = field(default_factory=Origin)
 
     def __post_init__(self) -> None:
         offsets = np.ascontiguousarray(self.token_offsets, np.int64)
@@ -54,16 +65,27 @@ class Corpus:
             document = np.zeros(n_sentences, np.int32)
         if len(document) != n_sentences:
             raise DataError("every sentence needs its document's number", got=str(len(document)))
+        layer: Any = self.sentence_layer
+        if layer is None:
+            layer = np.zeros(n_sentences, np.int32)
+        if len(layer) != n_sentences:
+            raise DataError("every sentence needs its layer's number", got=str(len(layer)))
         values = {
             "token_offsets": offsets,
             "sentence_ids": ids,
             "sentence_document": np.ascontiguousarray(document, np.int32),
+            "sentence_layer": np.ascontiguousarray(layer, np.int32),
             "tokens": None if self.tokens is None else _strings(self.tokens),
             "texts": None if self.texts is None else _strings(self.texts),
         }
         for name in ("char_starts", "char_ends"):
             column = getattr(self, name)
             values[name] = None if column is None else np.ascontiguousarray(column, np.int32)
+        if self.text_starts is not None:
+            values["text_starts"] = np.ascontiguousarray(self.text_starts, np.int64)
+            if len(self.text_starts) != n_sentences:
+                got = str(len(self.text_starts))
+                raise DataError("every sentence needs its place in its document", got=got)
         for name in ("tokens", "char_starts", "char_ends"):
             column = values[name]
             if column is not None and len(column) != offsets[-1]:
@@ -132,7 +154,20 @@ class Corpus:
             None if self.texts is None else self.texts.take(chosen),
             None if self.char_starts is None else self.char_starts[flat],
             None if self.char_ends is None else self.char_ends[flat],
+            None if self.text_starts is None else self.text_starts[chosen],
+            self.layers,
+            self.sentence_layer[chosen],
+            self.origin,
         )
+
+    @property
+    def base_ids(self) -> pa.Array:
+        """S ids without the names of layers: the same for one sentence on all its layers."""
+        if len(self.layers) == 1:
+            return self.sentence_ids
+        endings = [f"@{name}" if number else "" for number, name in enumerate(self.layers)]
+        pairs = zip(self.sentence_ids.to_pylist(), self.sentence_layer.tolist(), strict=True)
+        return pa.array([name.removesuffix(endings[k]) for name, k in pairs], pa.large_string())
 
     def find(self, ids: pa.Array) -> npt.NDArray[np.int64]:
         """Place of each id here, -1 for those not here."""
@@ -152,22 +187,36 @@ def concat_corpora(corpora: Sequence[Corpus]) -> Corpus:
         return pa.concat_arrays(columns)
 
     lengths = np.concatenate([np.diff(corpus.token_offsets) for corpus in corpora])
-    documents = list(dict.fromkeys(name for corpus in corpora for name in corpus.documents))
-    numbers = {name: i for i, name in enumerate(documents)}
-    document = []
-    for corpus in corpora:
-        mine = np.array([numbers[name] for name in corpus.documents], np.int32)
-        document.append(mine[corpus.sentence_document])
+    documents, document = _joined_names(
+        [(corpus.documents, corpus.sentence_document) for corpus in corpora]
+    )
+    layers, layer = _joined_names([(corpus.layers, corpus.sentence_layer) for corpus in corpora])
     return Corpus(
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         joined("sentence_ids"),
         joined("tokens"),
-        tuple(documents),
-        np.concatenate(document),
+        documents,
+        document,
         joined("texts"),
         joined("char_starts"),
         joined("char_ends"),
+        joined("text_starts"),
+        layers,
+        layer,
+        Origin.together([corpus.origin for corpus in corpora]),
     )
+
+
+def _joined_names(
+    columns: Sequence[tuple[tuple[str, ...], npt.NDArray[np.int32]]],
+) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:
+    """Names of all columns, each once, and the columns one after the other by these names."""
+    numbers: dict[str, int] = {}
+    parts = []
+    for names, column in columns:
+        mine = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)
+        parts.append(mine[column])
+    return tuple(numbers), np.concatenate(parts)
 
 
 def _strings(column: pa.Array | pa.ChunkedArray) -> pa.Array:
