@@ -82,6 +82,26 @@ class Annotators:
         return "\n".join(lines)
 
 
+#: What a saved result holds, see :class:`seqtruth.archive.Column`.
+_SAVED = {
+    "token_offsets": archive.Column("int", ("sentences+1",), 0, rising=True),
+    "tags": archive.Column("int", ("tokens",), -1, "labels"),
+    "probabilities": archive.Column("float", ("tokens", "labels"), nan=True),
+    "sentence_document": archive.Column("int", ("sentences",), 0, "documents"),
+    "annotators/weight": archive.Column("float", ("annotators",), nan=True),
+    "annotators/sentences": archive.Column("int", ("annotators",), 0),
+    "annotators/tokens": archive.Column("int", ("annotators",), 0),
+    "annotators/agreement": archive.Column("float", ("annotators",), nan=True),
+    "annotators/confusion": archive.Column(
+        "float", ("annotators", "labels", "labels"), nan=True, optional=True
+    ),
+    "of_span": archive.Column("float", ("tokens",), nan=True, optional=True),
+    "of_sentence": archive.Column("float", ("sentences",), nan=True, optional=True),
+    "char_starts": archive.Column("int", ("tokens",), 0, optional=True),
+    "char_ends": archive.Column("int", ("tokens",), 0, optional=True),
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Result(Labelling):
     """Aggregated labels and everything known about them.
@@ -246,6 +266,8 @@ class Result(Labelling):
         where = str(path)
         meta, arrays = archive.load(path, "result")
         try:
+            scheme = Scheme.of(meta["scheme"], meta["labels"])
+            _check_saved(meta, arrays, scheme)
             strings = {
                 name: archive.unpack_strings(name, arrays, where)
                 for name in ("sentence_ids", "tokens", "texts")
@@ -279,7 +301,7 @@ class Result(Labelling):
                 tagger = Tagger.from_state(meta["tagger"], parts, where)
             return cls(
                 corpus,
-                Scheme.of(meta["scheme"], meta["labels"]),
+                scheme,
                 arrays["tags"],
                 arrays["probabilities"],
                 annotators,
@@ -289,7 +311,7 @@ class Result(Labelling):
                 arrays.get("of_span"),
                 arrays.get("of_sentence"),
             )
-        except (KeyError, TypeError, ValueError, IndexError, DataError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, DataError) as error:
             raise InputError(f"the saved result is damaged ({error!r})", where=where) from error
 
     def __str__(self) -> str:
@@ -301,6 +323,22 @@ class Result(Labelling):
             text += f" · {count(len(self.history), 'round')} ({self.history.stop_reason})"
         unlabelled = int((~self.labelled).sum())
         return text + (f" · {count(unlabelled, 'sentence')} unlabelled" if unlabelled else "")
+
+
+def _check_saved(meta: dict[str, Any], arrays: archive.Arrays, scheme: Scheme) -> None:
+    """Raise ValueError where a file's columns do not fit its lists or each other."""
+    if list(scheme.labels) != meta["labels"]:
+        raise ValueError("labels out of order")
+    sizes = {"labels": len(scheme.labels)}
+    for name in ("documents", "annotators"):
+        if not isinstance(meta[name], list) or not all(isinstance(one, str) for one in meta[name]):
+            raise ValueError(f"{name} must be a list of names")
+        sizes[name] = len(meta[name])
+    sizes = archive.check(arrays, _SAVED, sizes)
+    if arrays["token_offsets"][-1] != sizes["tokens"]:
+        raise ValueError("tags do not fill the sentences")
+    if not isinstance(meta["provenance"], dict):
+        raise ValueError("provenance must be an object")
 
 
 def evaluate(

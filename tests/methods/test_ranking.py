@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.neural_crowds import simulated
 from tests.methods.test_conformance import CASES, HAVE_TORCH
+from tests.neural_crowds import simulated
 
 import seqtruth as st
 from seqtruth.methods import METHODS

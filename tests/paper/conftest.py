@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from paper.miniature import VERSION, make_data
 
+from paper.miniature import VERSION, make_data
 from seqtruth.data.corpus import Corpus
 from seqtruth.datasets import synthetic, synthetic_demo
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,12 +49,14 @@ def installation() -> dict[str, Any]:
 def saved(path: Path) -> dict[str, Any]:
     """A saved result or tagger."""
     from seqtruth import archive
+    from seqtruth.predictors import Tagger
     from seqtruth.result import Result
 
-    if _kind(path) != "seqtruth-tagger":
+    if archive.kind_of(path) != "tagger":
         result = Result.load(path)
         tagger = None if result.tagger is None else getattr(result.tagger.predictor, "name", "own")
         return {"result": str(result), **result.provenance, "tagger": tagger or "none"}
+    Tagger.load(path)  # which says so where anything in it does not fit
     meta, arrays = archive.load(path, "tagger")
     return {
         "tagger": meta["predictor"],
@@ -65,14 +65,6 @@ def saved(path: Path) -> dict[str, Any]:
         "parameters": sum(array.size for array in arrays.values() if array.dtype.kind == "f"),
         "settings": meta["settings"],
     }
-
-
-def _kind(path: Path) -> Any:
-    try:
-        with zipfile.ZipFile(path) as file:
-            return json.loads(file.read("meta.json")).get("format")
-    except (zipfile.BadZipFile, KeyError, ValueError, AttributeError, OSError):
-        return None  # whoever loads it says what is wrong
 
 
 def labels(path: Path, format: str | None, scheme: str | None) -> dict[str, Any]:

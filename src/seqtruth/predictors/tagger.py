@@ -13,7 +13,7 @@ from seqtruth import archive
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Labelling
 from seqtruth.data.scheme import Scheme
-from seqtruth.errors import InputError, ParameterError
+from seqtruth.errors import DataError, InputError, ParameterError
 from seqtruth.kernels.arrays import F32
 from seqtruth.kernels.chain import Chain, viterbi
 from seqtruth.predictors.base import Predictor, Storable
@@ -80,7 +80,16 @@ class Tagger:
             predictor = kind.from_state(meta["settings"], arrays, scheme)
             if list(scheme.labels) != meta["labels"]:
                 raise ValueError("labels out of order")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if getattr(predictor, "scheme", scheme) is None:
+                raise ValueError("its parameters are missing")
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            RecursionError,
+            DataError,
+        ) as error:
             raise InputError(f"the saved tagger is damaged ({error!r})", where=where) from error
         return cls(cast(Predictor, predictor), scheme)
 
@@ -92,10 +101,9 @@ class Tagger:
     @classmethod
     def load(cls, path: str | Path) -> Tagger:
         """Read a saved tagger, or the tagger inside a saved result."""
-        try:
+        if archive.kind_of(path) != "result":
             return cls.from_state(*archive.load(path, "tagger"), where=str(path))
-        except InputError:
-            meta, arrays = archive.load(path, "result")
+        meta, arrays = archive.load(path, "result")
         if meta.get("tagger") is None:
             raise InputError(
                 "the saved result has no tagger", where=str(path),

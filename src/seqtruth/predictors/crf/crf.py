@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from seqtruth.archive import Arrays
+from seqtruth.archive import Arrays, Column, check
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.kernels.arrays import F32, F64, I8, I64
 from seqtruth.kernels.chain import FORBIDDEN, Chain, forward_backward
 from seqtruth.kernels.jit import kernel
 from seqtruth.predictors.base import Targets, Tokens, as_corpus, as_targets
-from seqtruth.predictors.crf.features import Encoder, Views
+from seqtruth.predictors.crf.features import CHANNELS, Encoder, Views
 from seqtruth.predictors.crf.lbfgs import add, dot, minimise
 
 
@@ -153,16 +153,31 @@ class CRF:
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: Arrays, scheme: Scheme) -> Self:
         crf = cls(**{name: meta[name] for name in ("l2", "max_iter", "further_iter", "tol")})
-        if "chain" in arrays:
-            crf.scheme = scheme
-            crf._chain = arrays["chain"].astype(np.float64)
-            i = 0
-            while f"theta{i}" in arrays:
-                crf._theta.append(arrays[f"theta{i}"].astype(np.float64))
-                texts = json.loads(arrays[f"features{i}"].tobytes())
-                crf._encoder.vocabularies.append({text: n for n, text in enumerate(texts)})
-                i += 1
+        if "chain" not in arrays:
+            return crf
+        sizes = {"labels": len(scheme.labels)}
+        check(arrays, {"chain": Column("float", ("labels+2", "labels"))}, sizes)
+        for i in range(CHANNELS):
+            texts = _feature_texts(arrays, i)
+            column = {f"theta{i}": Column("float", (len(texts), "labels"))}
+            check(arrays, column, sizes)
+            crf._theta.append(arrays[f"theta{i}"].astype(np.float64))
+            crf._encoder.vocabularies.append({text: n for n, text in enumerate(texts)})
+        crf.scheme = scheme
+        crf._chain = arrays["chain"].astype(np.float64)
         return crf
+
+
+def _feature_texts(arrays: Arrays, channel: int) -> list[str]:
+    """Names of a channel's features out of a file: different strings."""
+    name = f"features{channel}"
+    check(arrays, {name: Column("bytes", ("bytes",))}, {})
+    texts = json.loads(arrays[name].tobytes())
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{name} must be a list of strings")
+    if len(set(texts)) != len(texts):
+        raise ValueError(f"{name} must be different strings")
+    return texts
 
 
 @dataclass

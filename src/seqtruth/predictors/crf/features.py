@@ -132,6 +132,10 @@ class Views(NamedTuple):
         self.of_feature.of(self.of_atom.of(residual, table), out)
 
 
+#: Views of a token that :class:`Encoder` makes.
+CHANNELS = 9
+
+
 @dataclass
 class Encoder:
     """Turns a corpus into channels; remembers the features it has numbered.
@@ -170,6 +174,7 @@ class Encoder:
             _joined(shapes[-1], shapes[0], shapes[1]),
             _joined(_sentence_look(corpus, codes, words), shapes[0]),
         ]
+        assert len(views) == CHANNELS
         while grow and len(self.vocabularies) < len(views):
             self.vocabularies.append({})
         return [
