@@ -103,7 +103,7 @@ def aggregate(
     if engine == "memory":
         out_format = check_labels(target, out_format)
     check_files(report, save, tagger, target if engine == "stream" else None)
-    check_distinct(target, report, save, tagger)
+    check_distinct(target, report, save, tagger, inputs=(annotations, known))
     first_use(quiet)
     if engine != "memory":
         assert output is not None
@@ -216,6 +216,7 @@ def tag(
     from seqtruth.predictors import Tagger
 
     out_format = check_labels(output, out_format)
+    check_distinct(output, inputs=(model, text))
     first_use()
     tagger = Tagger.load(model)
     source = Path("/dev/stdin") if str(text) == "-" else text

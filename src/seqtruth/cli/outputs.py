@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,10 +60,16 @@ def check_files(*paths: Path | None) -> None:
             )
 
 
-def check_distinct(*paths: Path | None) -> None:
-    """Raise where two outputs would be one file."""
+def check_distinct(*paths: Path | None, inputs: Iterable[str | Path | None] = ()) -> None:
+    """Raise where two outputs would be one file, or one would take the place of an input."""
+    given = {os.path.realpath(path) for path in inputs if path is not None}
     seen: set[str] = set()
     for path in paths:
+        if path is not None and os.path.realpath(path) in given:
+            raise ParameterError(
+                "an output would take the place of the input", got=str(path),
+                fix="choose another name",
+            )  # fmt: skip
         if path is None or (path.exists() and not path.is_file() and not path.is_dir()):
             continue  # devices may be written twice
         if (real := os.path.realpath(path)) in seen:
@@ -126,8 +133,11 @@ def summary(result: Result, seconds: float, written: list[str]) -> dict[str, Any
 
 
 def print_labels(crowd: Crowd) -> None:
-    from seqtruth.io.formats.conll.columns import conll_chunks
+    """CoNLL on standard output, refused where it would not read back as it is."""
+    from seqtruth.io.formats.conll.columns import check_writable, conll_chunks
 
+    if crowd.n_tokens:
+        check_writable(crowd)
     for chunk in conll_chunks(crowd):
         sys.stdout.buffer.write(chunk)
     sys.stdout.buffer.flush()

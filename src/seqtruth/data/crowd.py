@@ -381,7 +381,9 @@ class Crowd:
         h.update(repr((self.scheme, self.annotators)).encode())
         for array in (self.corpus.token_offsets, self.row_sentence, self.row_annotator, self.tags):
             h.update(np.ascontiguousarray(array).data)
-        for column in (self.corpus.sentence_ids, self.corpus.tokens):
+        h.update(self.corpus.sentence_document.data)
+        documents = pa.array(self.corpus.documents, pa.large_string())
+        for column in (self.corpus.sentence_ids, documents, self.corpus.tokens):
             if column is not None:
                 flat = column.cast(pa.large_string())
                 offsets = np.frombuffer(flat.buffers()[1], np.int64)[

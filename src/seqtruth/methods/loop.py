@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seqtruth import archive
+from seqtruth._version import __version__
 from seqtruth.errors import ConvergenceWarning, InputError, ParameterError
 from seqtruth.history import History, Step
 
@@ -157,8 +158,8 @@ def _went_wrong(history: History, rules: Rules) -> bool:
 
 
 def fingerprint(method: str, parameters: dict[str, object], digest: str) -> str:
-    """Text that is equal for runs that would give the same answer."""
-    return json.dumps([method, parameters, digest], sort_keys=True, default=str)
+    """Text that is equal for runs that would give the same answer: version, method, settings, input."""
+    return json.dumps([__version__, method, parameters, digest], sort_keys=True, default=str)
 
 
 def scalar(value: float) -> np.ndarray:
