@@ -20,7 +20,7 @@ METHODS = {
     "mace": lambda rounds: st.MACE(restarts=5, tol=0, max_iter=rounds),
     "hmm-crowd": lambda rounds: st.HMMCrowd(text_features=False, tol=0, max_iter=rounds),
     "bsc-seq": lambda rounds: st.BSCSeq(tol=0, max_iter=rounds),
-    "aggslc": lambda rounds: st.AggSLC(tol=0, max_iter=rounds),
+    "aggslc": lambda rounds: st.AggSLC(predictor=None, tol=0, max_iter=rounds),
 }
 
 

@@ -18,7 +18,7 @@ def aggregate(spec: dict[str, Any]) -> dict[str, Any]:
     began = time.perf_counter()
     import seqtruth as st
 
-    method = st.AggSLC(tol=0, max_iter=spec["rounds"])
+    method = st.AggSLC(predictor=None, tol=0, max_iter=spec["rounds"])
     if spec["engine"] != "spark":  # kernels are loaded before the clock starts
         method.fit(_crowd(spec["engine"], spec["warm"])).write(spec["out"])
     loaded = time.perf_counter()

@@ -66,7 +66,7 @@ def test_dawid_skene_in_numpy_gives_our_posteriors(crowd, rounds: int) -> None:
 def test_aggslc_in_numpy_gives_our_labels_and_weights(crowd, rounds: int) -> None:
     tags, weights, _ = peers_numpy.aggslc(peers_numpy.columns(crowd), rounds)
     seen: list[object] = []
-    ours = st.AggSLC(tol=0, max_iter=rounds).fit(crowd, progress=seen.append)
+    ours = st.AggSLC(predictor=None, tol=0, max_iter=rounds).fit(crowd, progress=seen.append)
     if len(seen) < rounds:  # nothing changed any more
         tags, weights, _ = peers_numpy.aggslc(peers_numpy.columns(crowd), len(seen))
     assert (ours.tags == tags).all()

@@ -466,12 +466,12 @@ def test_wrong_settings_are_named(
 
 
 def test_settings_have_the_type_of_their_field() -> None:
-    from seqtruth.cli.methods import make_method
+    from seqtruth.methods import make_method
 
-    made = make_method("aggslc:predictor=none;class_weights=inverse;tol=0;folds=3", 4, True)
+    made = make_method("aggslc:predictor=none;class_weights=inverse;tol=0;folds=3", seed=4)
     assert isinstance(made, st.AggSLC) and made.class_weights == "inverse" and made.tol == 0.0
     assert made.folds == 3 and made.seed == 4 and made.predictor is None
-    again = make_method("aggslc:predictor=none;class_weights=3", 4, True)
+    again = make_method("aggslc:predictor=none;class_weights=3", seed=4)
     assert isinstance(again, st.AggSLC) and again.class_weights == 3.0
 
 
@@ -489,23 +489,21 @@ def test_accord_is_the_default(files: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_methods_get_their_usual_predictor(monkeypatch: pytest.MonkeyPatch) -> None:
-    from seqtruth.cli.methods import make_method
+    from seqtruth.methods import make_method
     from seqtruth.predictors import CRF, BiLSTM, Ensemble
 
     found = importlib.util.find_spec("json")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: found)
-    best, mixed = (
-        make_method("accord", 3, True),
-        make_method("accord:predictor=bilstm+crf", 3, True),
-    )
+    best, mixed = make_method("accord", seed=3), make_method("accord:predictor=bilstm+crf", seed=3)
     for made, kinds in ((best, [CRF, BiLSTM]), (mixed, [BiLSTM, CRF])):
         assert isinstance(made, st.Accord) and made.seed == 3
-        assert isinstance(made.predictor, Ensemble)
-        assert [type(member) for member in made.predictor.members] == kinds
+        predictor = made.resolved(has_text=True).predictor
+        assert isinstance(predictor, Ensemble)
+        assert [type(member) for member in predictor.members] == kinds
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert isinstance(getattr(make_method("accord", 0, True), "predictor", None), CRF)
-    assert getattr(make_method("accord", 0, False), "predictor", 1) is None
-    assert isinstance(getattr(make_method("aggslc", 0, True), "predictor", None), CRF)
+    assert isinstance(st.Accord().resolved(has_text=True).predictor, CRF)
+    assert st.Accord().resolved(has_text=False).predictor is None
+    assert isinstance(st.AggSLC().resolved(has_text=True).predictor, CRF)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from seqtruth._version import __version__
 
 if TYPE_CHECKING:
     from seqtruth import datasets, metrics, predictors
+    from seqtruth.aggregation import aggregate
     from seqtruth.data.corpus import Corpus
     from seqtruth.data.crowd import Crowd, Labelling
     from seqtruth.data.scheme import Scheme
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
         LSTMCrowd,
         MajorityVote,
         OptSLA,
-        aggregate,
     )
     from seqtruth.predictors import Tagger, Transformer
     from seqtruth.result import Result, evaluate
@@ -64,7 +64,7 @@ _HOMES = {
     "SeqTruthError": "errors",
     "Tagger": "predictors",
     "Transformer": "predictors",
-    "aggregate": "methods",
+    "aggregate": "aggregation",
     "evaluate": "result",
     "read": "io",
     "simulate": "simulation",

@@ -56,9 +56,13 @@ METHODS: dict[str, Aggregator] = {
     "mv": st.MajorityVote(),
     "mv, random ties": st.MajorityVote(ties="random", seed=3),
     "ds": st.DawidSkene(),
-    "aggslc": st.AggSLC(),
-    "aggslc, contested": st.AggSLC(class_weights="contested", decoding="exact", weight_norm="sum"),
-    "aggslc, inverse": st.AggSLC(class_weights="inverse", average="token", decoding="none"),
+    "aggslc": st.AggSLC(predictor=None),
+    "aggslc, contested": st.AggSLC(
+        predictor=None, class_weights="contested", decoding="exact", weight_norm="sum"
+    ),
+    "aggslc, inverse": st.AggSLC(
+        predictor=None, class_weights="inverse", average="token", decoding="none"
+    ),
     "hmm-crowd": st.HMMCrowd(text_features=False),
     "hmm-crowd from the vote": st.HMMCrowd(text_features=False, start="mv", worker_model="cm"),
     "bsc-seq": st.BSCSeq(),
@@ -103,7 +107,7 @@ def test_parts_of_any_crowd(crowd: Crowd, name: str, data: some.DataObject) -> N
 
 def test_one_pass_a_round() -> None:
     parts = Slices(small_crowd(), [5])
-    found = st.AggSLC().fit(parts)
+    found = st.AggSLC(predictor=None).fit(parts)
     assert (
         parts.passes == 1 + len(found.history) + 1
     )  # the vote, the rounds, the annotators' scores
@@ -137,7 +141,7 @@ def test_predictor_learns_from_a_sample() -> None:
     np.testing.assert_array_equal(one.tags(found), two.tags(again))
     assert found.tagger is not None
     assert found.tagger.tag(["Marta", "Lindqvist", "left", "."])[0] != "O"
-    plain = st.AggSLC(max_iter=5).fit(crowd).tags
+    plain = st.AggSLC(predictor=None, max_iter=5).fit(crowd).tags
     assert (one.tags(found) == gold).mean() > (plain == gold).mean()
 
 
@@ -159,7 +163,7 @@ def test_one_annotator_stands() -> None:
     one = crowd.select_annotators([crowd.annotators[0]])
     parts = Slices(one, [5])
     with pytest.warns(DataWarning, match="only one annotator"):
-        found = st.AggSLC().fit(parts)
+        found = st.AggSLC(predictor=None).fit(parts)
     with pytest.warns(DataWarning, match="only one annotator"):
-        whole = st.AggSLC().fit(one)
+        whole = st.AggSLC(predictor=None).fit(one)
     np.testing.assert_array_equal(parts.tags(found), whole.tags)

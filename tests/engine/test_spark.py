@@ -335,7 +335,7 @@ def test_frames_are_known(spark, crowd):
     [
         st.MajorityVote(),
         st.DawidSkene(),
-        st.AggSLC(),
+        st.AggSLC(predictor=None),
         st.HMMCrowd(text_features=False),
         st.BSCSeq(max_iter=5, tol=0),
     ],

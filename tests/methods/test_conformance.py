@@ -20,6 +20,9 @@ from seqtruth.predictors import CRF, BiLSTM
 QUICK_CRF = CRF(max_iter=15, further_iter=5)
 #: Settings that make a slow method quick enough for a test.
 QUICK: dict[str, dict[str, Any]] = {
+    "aggslc": {"predictor": None},
+    "optsla": {"predictor": None},
+    "accord": {"predictor": None},
     "crf-ma": {"max_iter": 3, "predictor": QUICK_CRF},
     "dl-cl": {"max_iter": 4, "predictor": BiLSTM(hidden=16, vectors="none")},
     "lstm-crowd": {"max_iter": 4, "predictor": BiLSTM(hidden=16, vectors="none")},

@@ -12,19 +12,22 @@ import pytest
 
 from seqtruth import MajorityVote
 from seqtruth.cli import main
-from seqtruth.cli.methods import make_method
 from seqtruth.errors import MissingExtraError
-from seqtruth.methods import Aggregator
+from seqtruth.methods import Aggregator, make_method
 from seqtruth.paper import PARTS, Workshop, reproduce
 from seqtruth.paper.grid import Block, table_section
 from seqtruth.paper.runs import Run
 from seqtruth.paper.systems import MV
 
 
-def without_torch(spec: str, seed: int, has_text: bool) -> Aggregator:
+def seeded(spec: str, seed: int) -> Aggregator:
+    return make_method(spec, seed=seed)
+
+
+def without_torch(spec: str, seed: int) -> Aggregator:
     if spec.startswith(("dl-cl", "lstm-crowd")):
         raise MissingExtraError("torch", "torch", "a neural tagger")
-    return make_method(spec, seed, has_text)
+    return seeded(spec, seed)
 
 
 def workshop(folder: Path, data: Path, make: Any = without_torch) -> Workshop:
@@ -132,21 +135,21 @@ class Broken(MajorityVote):
 def test_one_system_that_fails_does_not_stop_the_others(
     mini: Path, everything: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def make(spec: str, seed: int, has_text: bool) -> Aggregator:
-        return Broken(ties="O") if spec == "ds" else without_torch(spec, seed, has_text)
+    def make(spec: str, seed: int) -> Aggregator:
+        return Broken(ties="O") if spec == "ds" else without_torch(spec, seed)
 
     work = workshop(everything, mini, make)
     report = reproduce("table3", work)
     assert list(report.failed.values()) == ["failed: it broke"] * 2
     assert "| Dawid-Skene |  | failed: it broke |" in report.files[0].read_text()
     assert {row["system"] for row in report.rows} >= {"Majority vote", "BSC-seq"}
-    monkeypatch.setattr("seqtruth.cli.methods.make_method", make)
+    monkeypatch.setattr("seqtruth.methods.make_method", make)
     options = ["--quick", "-o", str(everything), "--data-dir", str(mini)]
     assert main(["reproduce", "table3", *options]) == 1
 
 
 def test_several_seeds_have_a_spread(mini: Path, tmp_path: Path) -> None:
-    work = Workshop(tmp_path, make_method, seeds=2, data_dir=mini)
+    work = Workshop(tmp_path, seeded, seeds=2, data_dir=mini)
     blocks = [Block("ner", (MV,), ())]
     work.do(work.jobs([MV], "ner"))
     row = table_section(work, "table2", "Table 2", blocks).rows[0]
@@ -193,7 +196,7 @@ def test_errors_say_what_to_do(
 def test_majority_row_is_exact_on_the_real_data(
     data_dir: Path, tmp_path: Path, scoring: str, wanted: tuple[float, float, float]
 ) -> None:
-    work = Workshop(tmp_path, make_method, data_dir=data_dir)
+    work = Workshop(tmp_path, seeded, data_dir=data_dir)
     work.do(work.jobs([MV], "ner"))
     rows = table_section(work, "table2", "Table 2", [Block("ner", (MV,), ())]).rows
     row = next(r for r in rows if (r.split, r.scoring) == ("nguyen_test", scoring))

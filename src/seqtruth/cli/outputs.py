@@ -87,7 +87,7 @@ def _check_parent(path: Path) -> None:
 
 def check_tagger(tagger: Path | None, method: Aggregator) -> None:
     """Raise where a tagger is asked for and the method will train none."""
-    if tagger is not None and getattr(method, "predictor", None) is None:
+    if tagger is not None and not method.trains_tagger:
         raise ParameterError(
             "--tagger: the method trains no tagger", got=method.name,
             fix="choose one with a predictor, such as accord on a corpus with text",

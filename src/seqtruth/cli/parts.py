@@ -48,10 +48,10 @@ def aggregate_parts(
     quiet: bool,
 ) -> None:
     """The main job where the data is."""
-    from seqtruth.cli.methods import make_method
     from seqtruth.cli.outputs import check_tagger
+    from seqtruth.methods import make_method
 
-    maker = make_method(method, seed, corpus_has_text=False)
+    maker = make_method(method, seed=seed)
     check_tagger(tagger, maker)
     began = time.perf_counter()
     with progress(f"{maker.name}, {engine} engine", quiet):

@@ -6,39 +6,16 @@ from seqtruth.methods.bayes.bsc import BSC, BSCCM, BSCCV, BSCAcc, BSCSeq, BSCSeq
 from seqtruth.methods.bayes.dawid_skene import DawidSkene
 from seqtruth.methods.bayes.hmm_crowd import HMMCrowd
 from seqtruth.methods.bayes.mace import MACE
-from seqtruth.methods.choice import aggregate
+from seqtruth.methods.choice import make_method
 from seqtruth.methods.crf_ma import CRFMA
 from seqtruth.methods.neural.crowd_layer import CrowdLayer
 from seqtruth.methods.neural.lstm_crowd import LSTMCrowd
+from seqtruth.methods.registry import METHODS
 from seqtruth.methods.vote.aggslc import AggSLC
 from seqtruth.methods.vote.catd import CATD
 from seqtruth.methods.vote.crh import CRH
 from seqtruth.methods.vote.majority import MajorityVote
 from seqtruth.methods.vote.optsla import OptSLA
-
-METHODS: dict[str, type[Aggregator]] = {
-    method.name: method
-    for method in (
-        MajorityVote,
-        DawidSkene,
-        MACE,
-        CRH,
-        CATD,
-        CRFMA,
-        HMMCrowd,
-        BSCSeq,
-        BSCSeqIF,
-        BSCCM,
-        BSCCV,
-        BSCSpam,
-        BSCAcc,
-        OptSLA,
-        AggSLC,
-        CrowdLayer,
-        LSTMCrowd,
-        Accord,
-    )
-}
 
 __all__ = [
     "BSC",
@@ -62,5 +39,5 @@ __all__ = [
     "LSTMCrowd",
     "MajorityVote",
     "OptSLA",
-    "aggregate",
+    "make_method",
 ]

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, overload
+from typing import Any, ClassVar, NamedTuple, Self, overload
 
 import numpy as np
 
@@ -75,8 +75,6 @@ class Aggregator(ABC):
     promises_legal: ClassVar[bool] = False
     #: Conformance checks that do not apply, each with the reason (see :mod:`seqtruth.testing`).
     exempt: ClassVar[Mapping[str, str]] = {}
-    #: The predictor that the command line gives a method which takes one, where there is text.
-    usual_predictor: ClassVar[str] = "crf"
 
     abstain: str | None = None
 
@@ -127,7 +125,34 @@ class Aggregator(ABC):
         if checkpoint is not None and Path(checkpoint).exists() and not Path(checkpoint).is_dir():
             raise InputError("a checkpoint is a folder", where=str(checkpoint), got="a file")
         if not isinstance(crowd, Crowd):
-            return self._on_parts(as_parts(crowd), gold, checkpoint, resume, progress)
+            parts = as_parts(crowd)
+            ready = self.resolved(parts.facts.has_text)
+            return ready._on_parts(parts, gold, checkpoint, resume, progress)
+        ready = self.resolved(crowd.corpus.tokens is not None)
+        return ready._on_crowd(crowd, gold, checkpoint, resume, progress)
+
+    def resolved(self, has_text: bool) -> Self:
+        """The method with every word that depends on the data resolved, as :meth:`fit` does first.
+
+        Parameters
+        ----------
+        has_text : whether there are tokens to learn from.
+        """
+        return self
+
+    @property
+    def trains_tagger(self) -> bool:
+        """Whether the result will have a tagger, as far as can be told without the data."""
+        return False
+
+    def _on_crowd(
+        self,
+        crowd: Crowd,
+        gold: Crowd | Labelling | None,
+        checkpoint: str | Path | None,
+        resume: bool,
+        progress: Progress | None,
+    ) -> Result:
         crowd, known = _with_known(crowd, gold)
         spoken = None
         if self.abstain is not None:
@@ -140,7 +165,7 @@ class Aggregator(ABC):
         if known is not None:
             digest += hashlib.sha256(known.tobytes()).hexdigest()
         task = Task(crowd, known, self._kept(checkpoint, digest, resume), progress)
-        if spoken is not None and known is not None and getattr(self, "predictor", None) is None:
+        if spoken is not None and known is not None and not self.trains_tagger:
             outcome = self._between_silences(task, spoken, known)
         else:
             outcome = self._alone(task) if crowd.n_annotators == 1 else self._fit(task)
@@ -188,7 +213,7 @@ class Aggregator(ABC):
 
     def _alone(self, task: Task) -> Outcome:
         """One annotator: nobody to compare him with. His labels stand, unless a tagger is wanted."""
-        if getattr(self, "predictor", None) is not None:
+        if self.trains_tagger:
             warnings.warn(
                 "there is only one annotator, with nobody to compare him with",
                 DataWarning,

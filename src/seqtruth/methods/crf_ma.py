@@ -107,6 +107,10 @@ class CRFMA(Aggregator):
     max_iter: int = 15
     tol: float = 1e-4
 
+    @property
+    def trains_tagger(self) -> bool:
+        return True
+
     def __post_init__(self) -> None:
         check_positive(max_iter=self.max_iter, prior=self.prior)
         check_reliability(self.reliability, self.reliability_strength)

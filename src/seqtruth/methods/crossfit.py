@@ -27,7 +27,7 @@ from seqtruth.kernels.random import sentence_keys
 from seqtruth.kernels.threads import threads
 from seqtruth.methods.loop import State
 from seqtruth.predictors.base import Predictor, Storable
-from seqtruth.predictors.tagger import STORABLE
+from seqtruth.predictors.registry import as_storable, stored_kind
 
 SPLITS = ("cross-fit", "low-confidence")
 log = logging.getLogger("seqtruth")
@@ -107,12 +107,7 @@ class PredictionModule:
         """All models as arrays, for a checkpoint."""
         arrays: State = {}
         for number, model in enumerate(self.models):
-            if getattr(model, "name", None) not in STORABLE:
-                raise ParameterError(
-                    "a run with this predictor cannot be kept", got=type(model).__name__,
-                    fix=f"leave out the checkpoint, or use one of {', '.join(STORABLE)}",
-                )  # fmt: skip
-            settings, parts = cast(Storable, model).state()
+            settings, parts = as_storable(model, "a run with this predictor").state()
             text = json.dumps(settings).encode()
             arrays |= archive.under(parts, f"model{number}")
             arrays[f"model{number}/settings"] = np.frombuffer(text, np.uint8)
@@ -124,7 +119,7 @@ class PredictionModule:
             parts = archive.within(arrays, f"model{number}")
             if parts:
                 settings: dict[str, Any] = json.loads(parts.pop("settings").tobytes())
-                kind = STORABLE[cast(Storable, model).name]
+                kind = stored_kind(cast(Storable, model).name)
                 self.models[number] = cast(Predictor, kind.from_state(settings, parts, self.scheme))
 
 

@@ -19,8 +19,8 @@ from seqtruth.paper.runs import Job, Run, file_name, fingerprint
 from seqtruth.paper.systems import System
 from seqtruth.result import Result
 
-#: Makes a method from its spec, a seed and whether there is text.
-Maker = Callable[[str, int, bool], Aggregator]
+#: Makes a method from its spec and a seed.
+Maker = Callable[[str, int], Aggregator]
 #: Shows a title while the work inside lasts.
 Watch = Callable[[str], AbstractContextManager[None]]
 #: Tokens of NER, which systems' expected seconds are for.
@@ -120,7 +120,7 @@ class Workshop:
     def _method(self, job: Job) -> Aggregator | None:
         has_text = self.material(job.data).crowd.corpus.tokens is not None
         try:
-            method = self.make(job.spec, job.seed, has_text)
+            method = self.make(job.spec, job.seed).resolved(has_text)
         except MissingExtraError as error:
             extra = (error.fix or "").removeprefix("pip install ").strip("'")
             self.missing[job.spec] = f"not run: needs {extra}"

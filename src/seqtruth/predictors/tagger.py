@@ -13,17 +13,11 @@ from seqtruth import archive
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Labelling
 from seqtruth.data.scheme import Scheme
-from seqtruth.errors import DataError, InputError, ParameterError
+from seqtruth.errors import DataError, InputError
 from seqtruth.kernels.arrays import F32
 from seqtruth.kernels.chain import Chain, viterbi
-from seqtruth.predictors.base import Predictor, Storable
-from seqtruth.predictors.crf.crf import CRF
-from seqtruth.predictors.ensemble import Ensemble
-from seqtruth.predictors.torch.bilstm import BiLSTM
-from seqtruth.predictors.transformer.transformer import Transformer
-
-#: Predictors that a saved file may name. Nothing else is ever imported on a file's word.
-STORABLE: dict[str, Any] = {kind.name: kind for kind in (CRF, BiLSTM, Transformer, Ensemble)}
+from seqtruth.predictors.base import Predictor
+from seqtruth.predictors.registry import as_storable, stored_kind
 
 
 @dataclass(frozen=True)
@@ -57,15 +51,10 @@ class Tagger:
 
     def state(self) -> tuple[dict[str, Any], archive.Arrays]:
         """JSON values and arrays for a file; raises where the predictor cannot be saved."""
-        name = getattr(self.predictor, "name", None)
-        if name not in STORABLE:
-            raise ParameterError(
-                "this predictor cannot be saved", got=type(self.predictor).__name__,
-                fix=f"savable are {', '.join(STORABLE)}",
-            )  # fmt: skip
-        settings, arrays = cast(Storable, self.predictor).state()
+        predictor = as_storable(self.predictor, "this predictor")
+        settings, arrays = predictor.state()
         return {
-            "predictor": name,
+            "predictor": predictor.name,
             "settings": settings,
             "scheme": self.scheme.kind,
             "labels": list(self.scheme.labels),
@@ -76,7 +65,7 @@ class Tagger:
         """Inverse of :meth:`state`, for content read from the file ``where``."""
         try:
             scheme = Scheme.of(meta["scheme"], meta["labels"])
-            kind = STORABLE[meta["predictor"]]
+            kind = stored_kind(meta["predictor"])
             predictor = kind.from_state(meta["settings"], arrays, scheme)
             if list(scheme.labels) != meta["labels"]:
                 raise ValueError("labels out of order")

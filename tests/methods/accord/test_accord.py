@@ -19,7 +19,7 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataError, DataWarning, ParameterError
 from seqtruth.history import Step
 from seqtruth.kernels.chain import is_legal
-from seqtruth.methods import choice, crossfit
+from seqtruth.methods import crossfit
 from seqtruth.methods.accord.accord import Accord
 from seqtruth.methods.crossfit import cross_fit, document_folds, train_on_all
 from seqtruth.predictors import CRF, BiLSTM, Ensemble, Tagger
@@ -204,7 +204,7 @@ def test_every_switch_does_something(switch: dict[str, Any], part: tuple[Crowd, 
 
 
 def test_without_predictor_there_is_one_round_and_no_tagger() -> None:
-    result = Accord(max_iter=5).fit(small_crowd())
+    result = Accord(predictor=None, max_iter=5).fit(small_crowd())
     assert len(result.history) == 1 and result.tagger is None
 
 
@@ -215,13 +215,13 @@ def test_without_predictor_there_is_one_round_and_no_tagger() -> None:
 ], ids=str)  # fmt: skip
 def test_bad_settings_are_named(settings: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(settings))):
-        Accord(**settings).fit(small_crowd())
+        Accord(predictor=None, **settings).fit(small_crowd())
 
 
 def test_reliabilities_known_beforehand_are_heard() -> None:
     crowd = small_crowd()
-    told = Accord(reliability={"w4": 0.999}, reliability_strength=1e4).fit(crowd)
-    assert told.annotators.weight[4] > 1.5 * Accord().fit(crowd).annotators.weight[4]
+    told = Accord(predictor=None, reliability={"w4": 0.999}, reliability_strength=1e4).fit(crowd)
+    assert told.annotators.weight[4] > 1.5 * Accord(predictor=None).fit(crowd).annotators.weight[4]
 
 
 # --- known labels ----------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ def test_one_known_tag_leaves_the_path_legal() -> None:
     row: list[str | None] = [None] * n
     row[4] = "I-A"
     gold = Crowd.of({"gold": [row]}, [["x"] * n], "iob2", ["s0"])
-    result = Accord(evidence=1e-3, threshold=0.6).fit(crowd, gold)
+    result = Accord(predictor=None, evidence=1e-3, threshold=0.6).fit(crowd, gold)
     assert result.scheme.labels[result.tags[4]] == "I-A"
     assert is_legal(result.tags, crowd.corpus.token_offsets, crowd.scheme).all()
 
@@ -267,7 +267,7 @@ def test_sentences_with_gold_and_no_vote_teach_the_tagger() -> None:
 
 def test_without_text() -> None:
     bare = without_text(small_crowd())
-    assert Accord().fit(bare).labelled.all()
+    assert Accord(predictor=None).fit(bare).labelled.all()
     with pytest.raises(DataError, match=r"needs the words.*switch the predictor off"):
         Accord(predictor=QUICK).fit(bare)
 
@@ -283,7 +283,7 @@ def test_the_tagger_judges_what_nobody_labelled() -> None:
         a, b = crowd.corpus.token_offsets[s : s + 2]
         np.testing.assert_array_equal(result.tags[a:b], truth[a:b])
         assert 0 < result.sentence_confidence[s] < 1
-    alone = Accord().fit(part)
+    alone = Accord(predictor=None).fit(part)
     assert np.flatnonzero(~alone.labelled).tolist() == hidden
     assert (alone.sentence_confidence[hidden] == 0).all()
 
@@ -335,7 +335,7 @@ def test_one_label_only(labels: list[str]) -> None:
 def test_one_annotator() -> None:
     crowd = small_crowd().select_annotators(["w0"])
     with pytest.warns(DataWarning, match="only one annotator"):
-        alone = Accord().fit(crowd)
+        alone = Accord(predictor=None).fit(crowd)
     np.testing.assert_array_equal(alone.tags, crowd.tags)
     with pytest.warns(DataWarning, match="only one annotator"):
         taught = Accord(predictor=QUICK).fit(crowd)
@@ -386,7 +386,7 @@ class Foreign:
 def test_a_foreign_predictor_that_says_nothing_changes_little(said: float) -> None:
     crowd = small_crowd()
     result = Accord(predictor=Foreign(said), evidence=1.0).fit(crowd)
-    alone = Accord().fit(crowd)
+    alone = Accord(predictor=None).fit(crowd)
     np.testing.assert_array_equal(result.tags, alone.tags)
     assert isinstance(result.tagger.predictor, Foreign)
 
@@ -481,23 +481,25 @@ def test_after_a_failure_no_other_job_begins(monkeypatch: pytest.MonkeyPatch) ->
 def test_aggregate_takes_the_best_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Accord, Any]] = []
     monkeypatch.setattr(
-        Accord, "fit", lambda self, crowd, gold=None, **_: asked.append((self, gold))
+        Accord, "_fit", lambda self, task: asked.append((self, task.known)) or 1 / 0
     )
     crowd, real = small_crowd(), importlib.util.find_spec
     for torch in (None, real("json")):
         monkeypatch.setattr(
             importlib.util, "find_spec", lambda name, t=torch: t if name == "torch" else real(name)
         )
-        choice.aggregate(crowd, seed=5)
-    choice.aggregate(without_text(crowd), crowd)
+        with pytest.raises(ZeroDivisionError):
+            st.aggregate(crowd, seed=5)
+    with pytest.raises(ZeroDivisionError):
+        st.aggregate(without_text(crowd), gold=crowd.select_annotators(["w0"]))
     small, large, bare = (method for method, _ in asked)
     assert isinstance(small.predictor, CRF) and small.seed == 5
     assert [type(member) for member in large.predictor.members] == [CRF, BiLSTM]
-    assert bare.predictor is None and asked[2][1] is crowd
+    assert bare.predictor is None and asked[2][1] is not None
 
 
 def test_aggregate_is_accord(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "best_predictor", lambda: QUICK)
+    monkeypatch.setattr("seqtruth.predictors.choice.best_predictor", lambda: QUICK)
     crowd = small_crowd()
     result = st.aggregate(crowd, seed=3)
     expected = Accord(predictor=QUICK, seed=3).fit(crowd)

@@ -198,7 +198,7 @@ def test_known_labels_pull_the_lines() -> None:
 
 def errors(crowd: Crowd, gold: Crowd, calibrate: bool) -> dict[str, float]:
     """Expected calibration error at each level."""
-    result = Accord(calibrate=calibrate).fit(crowd)
+    result = Accord(predictor=None, calibrate=calibrate).fit(crowd)
     figures = calibration(
         result, gold, token=result.token_confidence, span=result.span_confidence(),
         sentence=result.sentence_confidence,
@@ -226,7 +226,7 @@ def test_gold_for_some_makes_the_rest_more_honest() -> None:
     gold = seqtruth.datasets.load("demo").gold
     crowd = seqtruth.simulate(gold, "careful:2,sloppy:3,misser:2", seed=1, per_sentence=4)
     some = np.arange(crowd.n_sentences) % 4 == 0
-    free, told = Accord().fit(crowd), Accord().fit(crowd, gold[some])
+    free, told = Accord(predictor=None).fit(crowd), Accord(predictor=None).fit(crowd, gold[some])
     np.testing.assert_array_equal(told.sentence_confidence[some], 1.0)
     rest = np.flatnonzero(~some)
     before, after = (

@@ -30,7 +30,7 @@ def test_trace_has_the_three_parts_and_they_add_up() -> None:
 
 def test_switched_off_modules_leave_no_loss() -> None:
     crowd = small_crowd()
-    alone = st.AggSLC(decoding="none").fit(crowd)
+    alone = st.AggSLC(predictor=None, decoding="none").fit(crowd)
     assert all(step.parts["L_pred"] == 0 for step in alone.history.steps)
     assert alone.tagger is None
 
@@ -38,7 +38,7 @@ def test_switched_off_modules_leave_no_loss() -> None:
 def test_l_inc_counts_each_forbidden_transition_twice() -> None:
     votes = {"a": [["O", "I-PER"]], "b": [["O", "I-PER"]]}
     crowd = st.Crowd.of(votes, [["x", "y"]], "iob2")
-    result = st.AggSLC(decoding="none").fit(crowd)
+    result = st.AggSLC(predictor=None, decoding="none").fit(crowd)
     assert result.history.steps[-1].parts["L_inc"] == 2
 
 
@@ -49,7 +49,7 @@ def test_max_iter_is_not_convergence() -> None:
 
 
 def test_worse_annotators_weigh_less() -> None:
-    annotators = st.AggSLC().fit(small_crowd(n_sentences=150)).annotators
+    annotators = st.AggSLC(predictor=None).fit(small_crowd(n_sentences=150)).annotators
     assert annotators.weight[0] > annotators.weight[3] > annotators.weight[4]
     assert next(iter(annotators))["annotator"] == "w4"
 
@@ -87,7 +87,9 @@ class _Interrupted(Exception):
     pass
 
 
-@pytest.mark.parametrize("method", [st.AggSLC(tol=0.0), st.DawidSkene(max_iter=6, tol=0.0)])
+@pytest.mark.parametrize(
+    "method", [st.AggSLC(predictor=None, tol=0.0), st.DawidSkene(max_iter=6, tol=0.0)]
+)
 def test_resumed_run_gives_the_same_bytes(method: st.AggSLC, tmp_path: Path) -> None:
     crowd = small_crowd(n_sentences=60)
 
@@ -121,9 +123,11 @@ def _interrupt_and_compare(method, crowd, stop, tmp_path: Path) -> None:
 
 
 def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
-    st.AggSLC().fit(small_crowd(), checkpoint=tmp_path)
+    st.AggSLC(predictor=None).fit(small_crowd(), checkpoint=tmp_path)
     with pytest.raises(InputError, match="another run"):
-        st.AggSLC(class_weights=3.0).fit(small_crowd(), checkpoint=tmp_path, resume=True)
+        st.AggSLC(predictor=None, class_weights=3.0).fit(
+            small_crowd(), checkpoint=tmp_path, resume=True
+        )
 
 
 def test_loop_stops_when_no_label_changes() -> None:
@@ -144,12 +148,12 @@ def test_bad_settings_are_named(settings) -> None:
     with pytest.raises(
         ParameterError, match=next(iter(settings)).replace("class_weights", "class")
     ):
-        st.AggSLC(**settings).fit(small_crowd())
+        st.AggSLC(predictor=None, **settings).fit(small_crowd())
 
 
 @pytest.mark.parametrize("split", ["inverse", "contested", "none", 3.0])
 def test_class_weights_by_name(split) -> None:
-    result = st.AggSLC(class_weights=split).fit(small_crowd())
+    result = st.AggSLC(predictor=None, class_weights=split).fit(small_crowd())
     assert result.history.converged
 
 
@@ -168,7 +172,7 @@ def test_majority_vote_row_of_the_paper(ner: st.datasets.Dataset) -> None:
 
 
 def test_aggslc_without_predictor_on_ner(ner: st.datasets.Dataset) -> None:
-    result = st.AggSLC().fit(ner.crowd)
+    result = st.AggSLC(predictor=None).fit(ner.crowd)
     score = st.evaluate(result, ner.gold, sentences=ner.splits["nguyen_test"])
     assert score.f1 >= 0.70
     found = correlate(result.annotators.weight, annotator_scores(ner.crowd, ner.gold))

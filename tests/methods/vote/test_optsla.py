@@ -21,8 +21,10 @@ QUICK = CRF(max_iter=10, further_iter=4)
 
 def test_it_is_aggslc_with_a_repair_from_left_to_right() -> None:
     crowd = small_crowd(n_sentences=80)
-    ours = OptSLA().fit(crowd)
-    same = AggSLC(decoding="unidirectional", prediction="low-confidence", tol=1e-4).fit(crowd)
+    ours = OptSLA(predictor=None).fit(crowd)
+    same = AggSLC(
+        predictor=None, decoding="unidirectional", prediction="low-confidence", tol=1e-4
+    ).fit(crowd)
     np.testing.assert_array_equal(ours.tags, same.tags)
     assert ours.probabilities.tobytes() == same.probabilities.tobytes()
     assert ours.history == same.history
@@ -60,7 +62,7 @@ def test_what_cannot_be_repaired_is_counted() -> None:
     # the two best labels of the first token are both I-
     votes = {"a": [["I-X"]], "b": [["I-X"]], "c": [["I-Y"]]}
     crowd = Crowd.of(votes, [["x"]], "iob2")
-    result = OptSLA(weight_norm="sum").fit(crowd)
+    result = OptSLA(predictor=None, weight_norm="sum").fit(crowd)
     assert not is_legal(result.tags, crowd.corpus.token_offsets, crowd.scheme).all()
     assert result.history.steps[-1].parts["L_inc"] == 2
     assert not OptSLA.promises_legal

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as hs
 
 import seqtruth as st
-from seqtruth.cli.methods import make_method
 from seqtruth.data.corpus import Corpus
 from seqtruth.errors import DataError, InputError, MissingExtraError, ParameterError
+from seqtruth.methods import make_method
 from seqtruth.predictors import PREDICTORS, Tagger, Transformer
 from seqtruth.predictors.base import Predictor
 from seqtruth.predictors.transformer.text import Reader, windows
@@ -80,19 +80,19 @@ def test_missing_transformers_names_the_extra(monkeypatch):
 class TestCommandLine:
     def test_a_checkpoint_is_given_in_brackets(self, monkeypatch):
         monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
-        made = make_method("aggslc:predictor=transformer(some/folder);folds=2", 0, True)
+        made = make_method("aggslc:predictor=transformer(some/folder);folds=2")
         assert made.predictor == Transformer("some/folder") and made.folds == 2
-        assert make_method("aggslc:predictor=transformer", 0, True).predictor == Transformer()
+        assert make_method("aggslc:predictor=transformer").predictor == Transformer()
 
     @pytest.mark.parametrize("spec", ["crf(x)", "transformer(", "transformer()", "nothing(x)"])
     def test_brackets_elsewhere_are_refused(self, spec):
         with pytest.raises(ParameterError, match="predictor"):
-            make_method(f"aggslc:predictor={spec}", 0, True)
+            make_method(f"aggslc:predictor={spec}")
 
     def test_a_missing_extra_is_found_before_anything_runs(self, monkeypatch):
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
         with pytest.raises(MissingExtraError, match=r"seqtruth\[transformers\]"):
-            make_method("aggslc:predictor=transformer", 0, True)
+            make_method("aggslc:predictor=transformer")
 
 
 @pytest.fixture(scope="module")

@@ -26,12 +26,13 @@ from seqtruth.methods.accord.calibration import (
 )
 from seqtruth.methods.accord.documents import Documents
 from seqtruth.methods.accord.trust import LEAST, Beliefs, learn_trust, log_evidence
-from seqtruth.methods.base import Aggregator, Outcome, Task, check_positive
+from seqtruth.methods.base import Outcome, Task, check_positive
 from seqtruth.methods.bayes.bsc import BSCSeq
 from seqtruth.methods.bayes.sequence_model import CrowdHMM, label_scores, majority
 from seqtruth.methods.bayes.worker_models import information
 from seqtruth.methods.crossfit import cross_fit, document_folds, together, train_on_all
 from seqtruth.methods.loop import Round, Rules, State, iterate
+from seqtruth.methods.predicting import Predicting
 from seqtruth.methods.reliability import check_reliability
 from seqtruth.predictors.base import Predictor
 from seqtruth.predictors.ensemble import Ensemble
@@ -47,7 +48,7 @@ log = logging.getLogger("seqtruth")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Accord(Aggregator):
+class Accord(Predicting):
     """The flagship: four kinds of evidence about each label, weighed without gold.
 
     *Aggregation.* A Bayesian model of each annotator (:class:`~seqtruth.methods.bayes.bsc.BSCSeq`) turns
@@ -69,8 +70,9 @@ class Accord(Aggregator):
 
     Parameters
     ----------
-    predictor : a predictor, an :class:`~seqtruth.predictors.Ensemble` whose members are trusted each
-        for itself, or None. :func:`seqtruth.aggregate` and the command line choose for you.
+    predictor : by word or object (:class:`~seqtruth.methods.predicting.Predicting`);
+        members of an :class:`~seqtruth.predictors.Ensemble` are trusted each for itself. ``"auto"`` is,
+        where there is text, the best that is installed; None switches the prediction module off.
     evidence : α; None means 0.5 beside a predictor and 1 without.
     chain : use the learnt label chain (off: legal or not is all it says).
     documents : hear the rest of the document.
@@ -101,7 +103,6 @@ class Accord(Aggregator):
         ),
     }
 
-    predictor: Predictor | None = None
     evidence: float | None = None
     chain: bool = True
     documents: bool = True
@@ -116,6 +117,7 @@ class Accord(Aggregator):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_positive(max_iter=self.max_iter)
         check_reliability(self.reliability, self.reliability_strength)
         if self.evidence is not None and not 0 < self.evidence < np.inf:
@@ -146,10 +148,11 @@ class _Run:
     def __init__(self, method: Accord, task: Task) -> None:
         self.method, self.task, self.crowd = method, task, task.crowd
         self.members: tuple[Predictor, ...] = ()
-        if isinstance(method.predictor, Ensemble):
-            self.members = method.predictor.members
-        elif method.predictor is not None:
-            self.members = (method.predictor,)
+        predictor = method.chosen_predictor
+        if isinstance(predictor, Ensemble):
+            self.members = predictor.members
+        elif predictor is not None:
+            self.members = (predictor,)
         self.share = method.evidence or (0.5 if self.members else 1.0)
         self.annotators = self._model(task)
         spoken = gather(self.offsets, self.crowd.row_sentence.astype(np.int64))[1]

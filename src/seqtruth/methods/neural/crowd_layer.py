@@ -91,6 +91,10 @@ class CrowdLayer(Aggregator):
     predictor: BiLSTM = field(default_factory=BiLSTM)
     seed: int = 0
 
+    @property
+    def trains_tagger(self) -> bool:
+        return True
+
     def __post_init__(self) -> None:
         check_positive(max_iter=self.max_iter, crowd_rate=self.crowd_rate)
         if self.variant not in VARIANTS:

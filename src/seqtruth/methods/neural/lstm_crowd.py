@@ -85,6 +85,10 @@ class LSTMCrowd(Aggregator):
     predictor: BiLSTM = field(default_factory=BiLSTM)
     seed: int = 0
 
+    @property
+    def trains_tagger(self) -> bool:
+        return True
+
     def __post_init__(self) -> None:
         check_positive(max_iter=self.max_iter, crowd_rate=self.crowd_rate, width=self.width)
         if self.variant not in VARIANTS:

@@ -13,10 +13,11 @@ from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F64
 from seqtruth.kernels.random import sentence_keys
 from seqtruth.kernels.vote import Prediction, Vote, weighted_vote
-from seqtruth.methods.base import Aggregator, Outcome, Task, check_positive
+from seqtruth.methods.base import Outcome, Task, check_positive
 from seqtruth.methods.crossfit import PredictionModule
 from seqtruth.methods.loop import Round, State, iterate
 from seqtruth.methods.parts import PartsOutcome, PartsTask
+from seqtruth.methods.predicting import Predicting
 from seqtruth.methods.reliability import check_reliability, known_accuracies
 from seqtruth.methods.vote.aggslc_parts import aggslc_on_parts
 from seqtruth.methods.vote.objective import (
@@ -28,12 +29,11 @@ from seqtruth.methods.vote.objective import (
     vote_counts,
     weights_from_losses,
 )
-from seqtruth.predictors.base import Predictor
 from seqtruth.predictors.tagger import Tagger
 
 
 @dataclass(frozen=True, kw_only=True)
-class AggSLC(Aggregator):
+class AggSLC(Predicting):
     """Aggregation, prediction and consistency, optimised together.
 
     min F = L_agg + L_pred + L_inc  over the labels Y*, the annotators' weights w_j, the predictor's
@@ -54,7 +54,8 @@ class AggSLC(Aggregator):
         ``"none"``; see :func:`seqtruth.methods.vote.objective.class_weights`.
     decoding : consistency module: ``"bidirectional"`` (the paper), ``"exact"``, OptSLA's
         ``"unidirectional"``, or ``"none"`` to switch it off.
-    predictor : prediction module: anything with ``fit`` and ``predict_proba``; None switches it off.
+    predictor : prediction module, by word or object (:class:`~seqtruth.methods.predicting.Predicting`);
+        ``"auto"`` is the CRF where there is text, None switches it off.
     prediction : ``"cross-fit"``, or ``"low-confidence"`` (the paper).
     threshold : confidence ξ a sentence needs to be learnt from (paper: 0.9).
     folds : for cross-fitting.
@@ -87,7 +88,6 @@ class AggSLC(Aggregator):
     average: str = "entity"
     class_weights: str | float = 2.0
     decoding: str = "bidirectional"
-    predictor: Predictor | None = None
     prediction: str = "cross-fit"
     threshold: float = 0.8
     folds: int = 5
@@ -98,6 +98,7 @@ class AggSLC(Aggregator):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_positive(max_iter=self.max_iter)
         if self.weight_norm not in WEIGHT_NORMS:
             raise ParameterError(
@@ -148,9 +149,9 @@ class _Fit:
         self.prior = -np.log(known_accuracies(crowd, method.reliability))
         self.keys = sentence_keys(crowd.corpus.sentence_ids, method.seed)
         self.module = None
-        if method.predictor is not None:
+        if method.chosen_predictor is not None:
             self.module = PredictionModule(
-                method.predictor, crowd.corpus, crowd.scheme, method.prediction, method.threshold,
+                method.chosen_predictor, crowd.corpus, crowd.scheme, method.prediction, method.threshold,
                 method.folds, method.seed,
             )  # fmt: skip
 

@@ -68,23 +68,23 @@ class Judges(NamedTuple):
 def aggslc_on_parts(method: AggSLC, task: PartsTask) -> PartsOutcome:
     """Fit; see :class:`~seqtruth.methods.vote.aggslc.AggSLC`."""
     parts = task.parts
-    if method.predictor is not None and not parts.facts.has_text:
+    if method.chosen_predictor is not None and not parts.facts.has_text:
         raise unsupported(method.name, "there is no text to learn from", "leave out the predictor")
-    if method.predictor is not None:
+    if method.chosen_predictor is not None:
         parts = parts.seeing_text()
         task = task._replace(parts=parts)
     fit = _Fit(method, task)
     state, history = iterate(fit.start, fit.advance, task.rules(method.max_iter, method.tol))
     tagger = None
-    if method.predictor is not None:
+    if method.chosen_predictor is not None:
         sample = parts.gather(partial(_confident, judges=fit.judges(state), share=fit.share,
                                       threshold=method.threshold))  # fmt: skip
-        fit.models = _train(method.predictor, sample, parts.scheme)
+        fit.models = _train(method.chosen_predictor, sample, parts.scheme)
         if fit.models:
             rules = task.after("predictor").rules(method.max_iter, method.tol)
             state, more = iterate(partial(fit.again, state), fit.advance, rules)
             history = history.then(more)
-            whole = _train(method.predictor, sample, parts.scheme, folds=1)
+            whole = _train(method.chosen_predictor, sample, parts.scheme, folds=1)
             tagger = Tagger(whole[0], parts.scheme)
     label = partial(_label, judges=fit.judges(state))
     return PartsOutcome(label, state["weights"], history, tagger, reads=bool(fit.models))

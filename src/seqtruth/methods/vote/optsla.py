@@ -30,7 +30,7 @@ class OptSLA(AggSLC):
     Notes
     -----
     *Differs from the paper.* Its tagger is a BiLSTM over GloVe vectors, trained with focal loss; here
-    any predictor will do, and by default there is none. ``average``, ``class_weights`` and the
+    any predictor will do, by default the CRF. ``average``, ``class_weights`` and the
     closed form of the vote are those of our AggSLC, chosen on ``nguyen_val``. Written from the
     summary of the method in the AggSLC paper and our design notes, not from the paper's own text.
 
@@ -43,7 +43,7 @@ class OptSLA(AggSLC):
     --------
     >>> from seqtruth.data.crowd import Crowd
     >>> votes = {"a": [["B-PER", "O"]], "b": [["B-PER", "O"]], "c": [["O", "O"]]}
-    >>> result = OptSLA().fit(Crowd.of(votes, [["Ann", "ran"]]))
+    >>> result = OptSLA(predictor=None).fit(Crowd.of(votes, [["Ann", "ran"]]))
     >>> [result.scheme.labels[t] for t in result.tags]
     ['B-PER', 'O']
     """
