@@ -93,12 +93,7 @@ class History:
     def from_dict(cls, data: Mapping[str, Any]) -> History:
         """Inverse of :meth:`to_dict`; ValueError or TypeError where it is not one."""
         for step in data["steps"]:
-            numbers = (
-                step["iteration"],
-                step["objective"],
-                step["seconds"],
-                *step["parts"].values(),
-            )
+            numbers = (step["iteration"], step["objective"], *step["parts"].values())
             if not all(isinstance(number, int | float) for number in numbers):
                 raise ValueError("a step of the history must hold numbers")
         return cls(

@@ -23,9 +23,9 @@ def test_the_papers_strict_figures_fit_together() -> None:
 
 def test_code_counts_and_comments_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(digests, "_HOME", tmp_path)
-    (tmp_path / "aggregators").mkdir()
-    method, helper = tmp_path / "aggregators" / "one.py", tmp_path / "helper.py"
-    other = tmp_path / "aggregators" / "other.py"
+    (tmp_path / "methods").mkdir()
+    method, helper = tmp_path / "methods" / "one.py", tmp_path / "helper.py"
+    other = tmp_path / "methods" / "other.py"
     method.write_text("from seqtruth.helper import f\nprint(f)\n")
     other.write_text("x = 1\n")
     helper.write_text("def f():\n    '''Says.'''\n    return 1\n")
