@@ -144,10 +144,20 @@ class Corpus:
 
     def take(self, chosen: npt.NDArray[np.int64]) -> Corpus:
         """The sentences with these numbers."""
+        ids = self.sentence_ids.take(chosen)
+        return self._taken(chosen, ids, self.layers, self.sentence_layer[chosen])
+
+    def _taken(
+        self,
+        chosen: npt.NDArray[np.int64],
+        ids: pa.Array,
+        layers: tuple[str, ...],
+        sentence_layer: npt.NDArray[np.int32],
+    ) -> Corpus:
         offsets, flat = gather(self.token_offsets, chosen)
         return Corpus(
             offsets,
-            self.sentence_ids.take(chosen),
+            ids,
             None if self.tokens is None else self.tokens.take(flat),
             self.documents,
             self.sentence_document[chosen],
@@ -155,10 +165,18 @@ class Corpus:
             None if self.char_starts is None else self.char_starts[flat],
             None if self.char_ends is None else self.char_ends[flat],
             None if self.text_starts is None else self.text_starts[chosen],
-            self.layers,
-            self.sentence_layer[chosen],
+            layers,
+            sentence_layer,
             self.origin,
         )
+
+    def on_layers(self, layers: tuple[str, ...]) -> Corpus:
+        """Every sentence of a corpus with one layer once per layer, its layers following each other."""
+        chosen = np.repeat(np.arange(self.n_sentences), len(layers))
+        endings = [f"@{name}" if number else "" for number, name in enumerate(layers)]
+        names = [name + end for name in self.sentence_ids.to_pylist() for end in endings]
+        layer = np.tile(np.arange(len(layers), dtype=np.int32), self.n_sentences)
+        return self._taken(chosen, pa.array(names, pa.large_string()), layers, layer)
 
     @property
     def base_ids(self) -> pa.Array:

@@ -30,13 +30,16 @@ class Origin:
     format : name of the format; empty where there was no tool's file.
     records : the record of each document that has one, as JSON text.
     models : annotators who are models, not people.
-    discontinuous : the marks in several pieces.
+    discontinuous : the marks in several pieces; those of annotator ``""`` are what most have.
+    tokens, sentences : whether the file itself gave borders of these.
     """
 
     format: str = ""
     records: Mapping[str, str] = field(default_factory=dict)
     models: tuple[str, ...] = ()
     discontinuous: tuple[Discontinuous, ...] = ()
+    tokens: bool = False
+    sentences: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -49,7 +52,10 @@ class Origin:
             Discontinuous(document, annotator, start, end, label, tuple((a, b) for a, b in pieces))
             for document, annotator, start, end, label, pieces in known["discontinuous"]
         ]
-        return cls(known["format"], dict(known["records"]), tuple(known["models"]), tuple(found))
+        return cls(
+            known["format"], dict(known["records"]), tuple(known["models"]), tuple(found),
+            bool(known["tokens"]), bool(known["sentences"]),
+        )  # fmt: skip
 
     @staticmethod
     def together(origins: Sequence[Origin]) -> Origin:
@@ -59,4 +65,6 @@ class Origin:
             {name: record for one in origins for name, record in one.records.items()},
             tuple(dict.fromkeys(name for one in origins for name in one.models)),
             tuple(dict.fromkeys(found for one in origins for found in one.discontinuous)),
+            any(one.tokens for one in origins),
+            any(one.sentences for one in origins),
         )

@@ -1,0 +1,154 @@
+"""Documents cut into sentences by rules of punctuation and lines, without a language model.
+
+A cut never falls inside a mark of anybody: the sentences on both sides stay one. Sentences, one after the
+other, are the whole text; the blanks after a sentence belong to it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+
+from seqtruth.errors import ParameterError
+from seqtruth.io.documents import Extents
+
+SPLITS = ("sentences", "lines", "none")
+
+#: Ends a sentence where a blank follows: Latin, Greek, Arabic, Armenian, Urdu, Devanagari, Ethiopic, Khmer …
+_ENDS = ".!?…‼⁇⁈⁉؟۔։।॥።፧፨។៕"
+#: Ends a sentence whatever follows (Chinese and Japanese; half-width form too).
+_WIDE_ENDS = "。！？｡"
+_CLOSERS = "\"'”’»›)\\]）」』】》〉"
+# looks back and never gives back, so that a million full stops take no longer than they should
+_END = re.compile(
+    rf"(?<![{_WIDE_ENDS}])[{_WIDE_ENDS}]++[{_CLOSERS}]*+\s*+(?=\S)"
+    rf"|(?<![{_ENDS}])[{_ENDS}]++[{_CLOSERS}]*+\s++(?=\S)"
+)
+_BLANK_LINE = re.compile(r"\n[^\S\n]*(?:\n\s*)+|\r[^\S\r]*(?:\r\s*)+|[\u2029\f]\s*")
+_LINE = re.compile(r"(?:\r\n|[\n\r\u2028\u2029\x85])\s*")
+_WORD_BEFORE = re.compile(r"(\w[\w.]*)\.$")
+#: Words whose full stop rarely ends a sentence, in small letters.
+_ABBREVIATIONS = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        mr mrs ms dr prof sr jr st rev gen col capt lt sgt hon messrs mme mlle vs etc al fig figs eq eqs
+        no nos vol p pp ca cf approx dept univ inc ltd co corp bros jan feb mar apr jun jul aug sep
+        sept oct nov dec mon tue wed thu fri sat sun z.b d.h u.a bzw usw nr abs art bd hr hrn fr sra dra ud uds av p.ej pág
+        núm e.g i.e a.m p.m u.s u.k p.s ph.d m.d
+        """,
+    )
+)
+#: A line longer than this is a paragraph, not one that was broken to fit.
+_WRAPPED = 120
+
+
+def split_text(
+    text: str, split: str, given: Extents | None = None, marks: Iterable[tuple[int, int]] = ()
+) -> list[tuple[int, int]]:
+    """Start and end of each sentence.
+
+    Parameters
+    ----------
+    split : ``"none"``: the whole text; ``"lines"``: at every line end; ``"sentences"``: at the borders
+        that the source itself gives, else after full stops, question marks and the like of any script,
+        and at empty lines and the ends of paragraphs.
+    given : sentences of the source.
+    marks : stretches that no border may cut.
+
+    Examples
+    --------
+    >>> text = "Dr. Ng left. She ran! 她跑了。我没有。"
+    >>> [text[a:b] for a, b in split_text(text, "sentences")]
+    ['Dr. Ng left. ', 'She ran! ', '她跑了。', '我没有。']
+    >>> [text[a:b] for a, b in split_text(text, "sentences", marks=[(7, 16)])]
+    ['Dr. Ng left. She ran! ', '她跑了。', '我没有。']
+    """
+    if split not in SPLITS:
+        raise ParameterError(f"split must be one of {', '.join(SPLITS)}", got=repr(split))
+    if split == "none" or not text.strip():
+        return [(0, len(text))]
+    if split == "lines":
+        borders = {found.end() for found in _LINE.finditer(text)}
+    elif given:
+        borders = _outer(text, given)
+    else:
+        borders = {*_ends(text), *_paragraphs(text)}
+    kept = _uncut(sorted(b for b in borders if 0 < b < len(text)), marks)
+    # a sentence without anything visible goes to the one before
+    starts = [0]
+    for border, after in zip(kept, [*kept, len(text)][1:], strict=True):
+        if text[starts[-1] : border].strip() and text[border:after].strip():
+            starts.append(border)
+    return list(zip(starts, [*starts[1:], len(text)], strict=True))
+
+
+def _outer(text: str, given: Extents) -> set[int]:
+    """The first visible character of every sentence given, and of what stands between them."""
+    borders = {start for start, _ in given}
+    for _, end in given:
+        while end < len(text) and text[end].isspace():
+            end += 1
+        borders.add(end)
+    return borders
+
+
+def _ends(text: str) -> Iterable[int]:
+    for found in _END.finditer(text):
+        if _is_end(text, found):
+            yield found.end()
+
+
+def _is_end(text: str, found: re.Match[str]) -> bool:
+    after = text[found.end()]
+    stop = found.group().rstrip()
+    if stop[0] in _WIDE_ENDS:
+        return True
+    if after.islower() or after in ",;:)]":
+        return False
+    if stop != ".":
+        return True
+    word = _WORD_BEFORE.search(text, max(0, found.start() - 40), found.start() + 1)
+    if word is None:
+        return True
+    name = word.group(1).lower()
+    initial = (
+        len(name) == 1 and name.isalpha() and after.isupper() and text[found.start() - 1].isupper()
+    )
+    number = name.isdigit() and len(name) <= 2 and _opens_line(text, word.start())
+    return not (initial or number or name in _ABBREVIATIONS)
+
+
+def _opens_line(text: str, place: int) -> bool:
+    """Whether only blanks stand before it on its line: ``1. First item``."""
+    while place and text[place - 1] in " \t":
+        place -= 1
+    return place == 0 or text[place - 1] in "\n\r"
+
+
+def _paragraphs(text: str) -> Iterable[int]:
+    """Empty lines, and line ends that are not there only to make lines fit a page."""
+    yield from (found.end() for found in _BLANK_LINE.finditer(text))
+    lines = list(_LINE.finditer(text))
+    if not lines:
+        return
+    starts = [0, *(found.end() for found in lines)]
+    lengths = [found.start() - start for found, start in zip(lines, starts, strict=False)]
+    longest = max([*lengths, len(text) - starts[-1]])
+    for found, length in zip(lines, lengths, strict=True):
+        goes_on = found.end() < len(text) and text[found.end()].islower()
+        wrapped = longest <= _WRAPPED and length >= 0.6 * longest and length > 40
+        if not goes_on and not wrapped:
+            yield found.end()
+
+
+def _uncut(borders: list[int], marks: Iterable[tuple[int, int]]) -> list[int]:
+    """The borders that lie inside no mark."""
+    cut = [False] * len(borders)
+    reached = 0
+    for start, end in sorted(marks):
+        for place in range(max(reached, bisect_right(borders, start)), bisect_left(borders, end)):
+            cut[place] = True
+            reached = place + 1
+    return [border for border, inside in zip(borders, cut, strict=True) if not inside]
