@@ -1,13 +1,20 @@
-"""What a format of documents is: how to tell it, read it and write it."""
+"""What a format is: how to tell it, read it and write it.
+
+Files of tools hold texts and marks (:class:`DocumentFormat`); our own, and those of the field, hold tokens
+and tags (:class:`CrowdFormat`).
+"""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
+from seqtruth.data.crowd import Crowd
 from seqtruth.io.documents import Document, Notes
 from seqtruth.io.tree import Tree
 
@@ -27,7 +34,12 @@ class Glimpse:
         if self.path.is_dir():
             return b""
         with open(self.path, "rb") as file:
-            return file.read(HEAD).removeprefix(b"\xef\xbb\xbf")
+            head = file.read(HEAD)
+        if head[:2] == b"\x1f\x8b":
+            # what is there of the first bytes; a damaged file is the reader's to report
+            with suppress(zlib.error):
+                head = zlib.decompressobj(wbits=31).decompress(head, HEAD)
+        return head.removeprefix(b"\xef\xbb\xbf")
 
     @cached_property
     def tree(self) -> Tree | None:
@@ -61,6 +73,7 @@ class DocumentFormat:
     read_options, write_options : names of further keyword arguments, each with a line of help.
     cannot_carry : what is lost when written, by name; for the docs and for warnings.
     suffixes : endings that suggest it for writing.
+    unit : what a record usually is: a ``"document"``, to be split, or a ``"sentence"``.
     """
 
     name: str
@@ -72,3 +85,29 @@ class DocumentFormat:
     write_options: dict[str, str] | None = None
     cannot_carry: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
+    unit: Literal["document", "sentence"] = "document"
+
+
+@dataclass(frozen=True)
+class CrowdFormat:
+    """A format whose files hold tokens and tags, or sentences with spans.
+
+    Parameters
+    ----------
+    name, title, tell, cannot_carry, suffixes : as those of :class:`DocumentFormat`.
+    read, write : ``read(path, scheme, **options)`` and ``write(crowd, path, **options)``.
+    read_options, write_options : names of further options of the two.
+    """
+
+    name: str
+    title: str
+    tell: Callable[[Glimpse], float]
+    read: Callable[..., Crowd]
+    write: Callable[..., None]
+    read_options: tuple[str, ...] = ()
+    write_options: tuple[str, ...] = ()
+    cannot_carry: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()
+
+
+Format = DocumentFormat | CrowdFormat

@@ -1,0 +1,111 @@
+"""Formats of tokens and tags, and how to tell their files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from seqtruth.io.format import CrowdFormat, Glimpse
+from seqtruth.io.formats.conll.columns import read_conll, write_conll
+from seqtruth.io.formats.conll.folder import read_conll_folder, write_conll_folder
+from seqtruth.io.formats.jsonl import read_jsonl, write_jsonl
+from seqtruth.io.longtable.sources import REQUIRED, header
+from seqtruth.io.longtable.table import read_csv, read_parquet, read_tsv, write_table
+
+CONFIDENCES = ("confidence", "span_confidence")
+_WITH_LEVEL = (*CONFIDENCES, "level")
+_CONLL = (".conll", ".bio", ".iob", ".iob2", ".bioes", ".bilou", ".txt")
+_JSONL = (".jsonl", ".ndjson", ".json")
+#: How sure one is of a file's format from: its content, its ending alone, no more than a guess.
+SURE, BY_NAME, GUESS = 1.0, 0.3, 0.15
+
+
+def suffix_of(path: Path) -> str:
+    """Ending of a file's name, in small letters and without ``.gz``."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def _tell_conll(glimpse: Glimpse) -> float:
+    if glimpse.tree is not None or b"\0" in glimpse.head:
+        return 0.0
+    suffix = suffix_of(glimpse.path)
+    if suffix in _CONLL[:-1]:
+        return 0.6
+    head = glimpse.head.lstrip()
+    if head[:1] in (b"{", b"[", b"<") and suffix != ".txt":
+        return 0.0
+    first = head.split(b"\n", 1)[0].split()
+    columns = len(first) > 1 or first[:1] == [b"-DOCSTART-"]
+    if suffix == ".txt":
+        return BY_NAME
+    return GUESS if columns else 0.0
+
+
+def _tell_folder(glimpse: Glimpse) -> float:
+    if not glimpse.path.is_dir():
+        return 0.0
+    names = [Path(name).suffix for name in glimpse.tree or () if "/" not in name]
+    if any(name in _CONLL[:-1] for name in names):
+        return 0.6
+    return BY_NAME if ".txt" in names else 0.1
+
+
+def _tell_jsonl(glimpse: Glimpse) -> float:
+    head = glimpse.head.lstrip()
+    if re.match(rb"\{\s*[\"}]", head):
+        line = head.split(b"\n", 1)[0]
+        ours = re.search(rb'"annotations"\s*:\s*\{', line) and re.search(rb'"(?:tokens|text)"\s*:', line)
+        return SURE if ours else BY_NAME
+    return GUESS if suffix_of(glimpse.path) in _JSONL[:-1] and glimpse.tree is None else 0.0
+
+
+def _tell_delimited(delimiter: str, suffix: str, glimpse: Glimpse) -> float:
+    head = glimpse.head.lstrip()
+    if glimpse.tree is not None or b"\0" in head:
+        return 0.0
+    if set(REQUIRED) <= set(header(head, delimiter)):
+        return SURE
+    return BY_NAME if suffix == ".csv" and suffix_of(glimpse.path) == suffix else 0.0
+
+
+def _tell_parquet(glimpse: Glimpse) -> float:
+    if glimpse.head[:4] != b"PAR1":
+        return GUESS if suffix_of(glimpse.path) in (".parquet", ".pq") else 0.0
+    try:
+        names = set(pq.read_schema(glimpse.path).names)
+    except (pa.ArrowException, OSError, ValueError):
+        return BY_NAME
+    return SURE if set(REQUIRED) <= names else BY_NAME
+
+
+def _table(
+    name: str, title: str, suffixes: tuple[str, ...], tell: Callable[[Glimpse], float], read: Callable[..., object]
+) -> CrowdFormat:
+    return CrowdFormat(
+        name, title, tell, read, partial(write_table, kind=name),  # type: ignore[arg-type]
+        () if name == "parquet" else ("quoting",), _WITH_LEVEL,
+        ("annotators who saw nothing", "documents' texts, where split into sentences"), suffixes,
+    )  # fmt: skip
+
+
+OWN = (
+    CrowdFormat(
+        "conll", "CoNLL columns", _tell_conll, read_conll, write_conll, ("annotators", "columns"), ("comments",),
+        ("confidence", "texts and offsets", "layers", "who saw a sentence without any tag"), _CONLL,
+    ),
+    CrowdFormat(
+        "conll-folder", "a folder of CoNLL files", _tell_folder, read_conll_folder, write_conll_folder,
+        cannot_carry=("confidence", "texts and offsets", "layers"),
+    ),
+    CrowdFormat(
+        "jsonl", "JSON lines of SeqTruth", _tell_jsonl, read_jsonl, write_jsonl, (), CONFIDENCES, (), _JSONL,
+    ),
+    _table("csv", "a long table (CSV)", (".csv",), partial(_tell_delimited, ",", ".csv"), read_csv),
+    _table("tsv", "a long table (TSV)", (".tsv",), partial(_tell_delimited, "\t", ".tsv"), read_tsv),
+    _table("parquet", "a long table (Parquet)", (".parquet", ".pq"), _tell_parquet, read_parquet),
+)  # fmt: skip

@@ -1,0 +1,108 @@
+"""All formats by name, and which of them a file has."""
+
+from __future__ import annotations
+
+import importlib
+import zipfile
+from pathlib import Path
+
+from seqtruth.errors import InputError, ParameterError
+from seqtruth.io.format import CrowdFormat, DocumentFormat, Format, Glimpse
+from seqtruth.io.own_formats import OWN, suffix_of
+from seqtruth.plugins import Registry
+
+#: Modules of tools' formats, in the order in which docs list them.
+_TOOLS = (
+    "label_studio",
+)
+#: Below this no format is believed.
+LEAST = 0.05
+
+
+def _tools() -> list[DocumentFormat]:
+    found: list[DocumentFormat] = []
+    for name in _TOOLS:
+        module = importlib.import_module(f"seqtruth.io.formats.{name}")
+        found += getattr(module, "FORMATS", None) or (module.FORMAT,)
+    return found
+
+
+#: Every format by the word for ``format=``: ours, and those of packages with the entry point
+#: ``seqtruth.formats``.
+FORMATS: Registry[Format] = Registry(
+    "seqtruth.formats",
+    "format",
+    {found.name: found for found in (*OWN, *_tools())},
+    ("name", "title", "tell", "read"),
+)
+
+
+def known_format(name: str) -> Format:
+    """The format of this name."""
+    try:
+        return FORMATS[name]
+    except KeyError:
+        known = ", ".join(FORMATS)
+        raise ParameterError(f"format must be one of {known}", got=repr(name)) from None
+
+
+def find_format(path: Path) -> Format:
+    """The format of a file or folder, by its content and, where that leaves a doubt, by its name."""
+    if not path.exists():
+        raise InputError("cannot read the file", where=str(path), got="No such file or directory")
+    glimpse = Glimpse(path)
+    try:
+        scores = [(found.tell(glimpse), found) for found in FORMATS.values()]
+    except OSError as error:
+        raise InputError(
+            "cannot read the file", where=str(path), got=error.strerror or type(error).__name__
+        ) from None
+    # of equals the first one, and ours stand first
+    sure, best = max(scores, key=lambda pair: pair[0])
+    if sure >= LEAST:
+        return best
+    raise _unknown(glimpse)
+
+
+def _unknown(glimpse: Glimpse) -> InputError:
+    head = glimpse.head.lstrip()
+    got = f"{head[:40].decode('utf-8', 'replace')!r}" if head else "an empty file"
+    if glimpse.path.is_dir():
+        got = "a folder"
+    elif glimpse.tree is not None:
+        names = list(glimpse.tree)
+        got = f"an archive of {', '.join(names[:3])}{' …' if len(names) > 3 else ''}" if names else got
+        if _is_saved(glimpse.path):
+            return InputError(
+                "this is a saved result or tagger, not annotations", where=str(glimpse.path),
+                fix="load it with Result.load or Tagger.load",
+            )  # fmt: skip
+    return InputError(
+        "cannot tell the format", where=str(glimpse.path), got=got,
+        fix=f"give format=, one of {', '.join(FORMATS)}",
+    )  # fmt: skip
+
+
+def _is_saved(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as file:
+            return b'"seqtruth-' in file.read("meta.json")[:200]
+    except (OSError, KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
+        return False
+
+
+def format_by_name(path: Path) -> Format | None:
+    """The format that a name's ending suggests for writing; the longest ending counts."""
+    name = path.name.lower().removesuffix(".gz")
+    fitting = [
+        (len(suffix), -place, found)
+        for place, found in enumerate(FORMATS.values())
+        for suffix in found.suffixes
+        if name.endswith(suffix) and found.write is not None
+    ]
+    return max(fitting, key=lambda entry: entry[:2])[2] if fitting else None
+
+
+__all__ = [
+    "FORMATS", "CrowdFormat", "DocumentFormat", "Format", "find_format", "format_by_name", "known_format", "suffix_of",
+]  # fmt: skip
