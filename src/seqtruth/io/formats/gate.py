@@ -19,6 +19,7 @@ Left out: document features, other features of annotations, a mark's pieces (its
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from seqtruth.errors import InputError
@@ -132,7 +133,7 @@ def _labelled(
 def _ordered(extents: set[tuple[int, int]]) -> Extents | None:
     """Borders that can serve as tokens: in order and without overlap."""
     ordered = sorted(extents)
-    overlap = any(a[1] > b[0] for a, b in zip(ordered, ordered[1:], strict=False))
+    overlap = any(a[1] > b[0] for a, b in pairwise(ordered))
     return tuple(ordered) if ordered and not overlap else None
 
 

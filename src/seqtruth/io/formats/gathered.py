@@ -28,18 +28,19 @@ class Gathered:
     tokens: Extents | None = None
     sentences: Extents | None = None
 
-    def add(self, text: str, opinion: Opinion | None, where: str) -> None:
-        """One more copy of the text, with what its annotator marked in it."""
+    def add(
+        self, text: str, opinion: Opinion | None, where: str, tokens: Extents | None = None,
+        sentences: Extents | None = None,
+    ) -> None:  # fmt: skip
+        """One more copy of the text, with what its annotator marked in it and the borders it gives."""
         if self.text is None:
             self.text, self.where = text, where
         elif text != self.text:
             move = moved_to(self.text, text, where, self.where)
             opinion = opinion and _moved(opinion, move)
+            tokens, sentences = _moved_extents(tokens, move), _moved_extents(sentences, move)
         if opinion is not None:
             self.opinions.append(opinion)
-
-    def borders(self, tokens: Extents | None, sentences: Extents | None) -> None:
-        """Tokens and sentences of a copy, taken where none were known."""
         self.tokens = self.tokens or tokens
         self.sentences = self.sentences or sentences
 
@@ -53,7 +54,7 @@ def moved_to(text: str, other: str, where: str, first: str) -> Callable[[int, bo
     """From places in ``other`` to places in ``text``; an end comes after the last character it covers."""
     here = [i for i, letter in enumerate(text) if not letter.isspace()]
     there = [i for i, letter in enumerate(other) if not letter.isspace()]
-    if _BLANK.sub("", text) != _BLANK.sub("", other):
+    if not same_but_blanks(text, other):
         raise _differ(text, other, where, first)
 
     def move(place: int, end: bool) -> int:
@@ -65,6 +66,11 @@ def moved_to(text: str, other: str, where: str, first: str) -> Callable[[int, bo
     return move
 
 
+def same_but_blanks(text: str, other: str) -> bool:
+    """Whether two texts are the same, blanks apart."""
+    return _BLANK.sub("", text) == _BLANK.sub("", other)
+
+
 def _moved(opinion: Opinion, move: Callable[[int, bool], int]) -> Opinion:
     def mark(old: Mark) -> Mark:
         pieces = tuple((move(a, False), move(b, True)) for a, b in old.pieces)
@@ -72,6 +78,11 @@ def _moved(opinion: Opinion, move: Callable[[int, bool], int]) -> Opinion:
 
     marks = (mark(old) for old in opinion.marks)
     return replace(opinion, marks=tuple(new for new in marks if new.start < new.end))
+
+
+def _moved_extents(extents: Extents | None, move: Callable[[int, bool], int]) -> Extents | None:
+    moved = ((move(start, False), move(end, True)) for start, end in extents or ())
+    return tuple((start, end) for start, end in moved if start < end) or None
 
 
 def _differ(text: str, other: str, where: str, first: str) -> InputError:
