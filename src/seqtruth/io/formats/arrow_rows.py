@@ -108,13 +108,9 @@ def _damaged(what: str, path: Path, error: BaseException) -> InputError:
 
 def features(metadata: dict[bytes, bytes]) -> dict[str, Any]:
     """The columns' features, as ``datasets`` writes them into a schema; none where it did not."""
-    found = json_of(metadata.get(b"huggingface", b""))
-    info = found.get("info")
-    return info.get("features") if isinstance(info, dict) and _are_features(info) else {}
-
-
-def _are_features(info: dict[str, Any]) -> bool:
-    return isinstance(info.get("features"), dict)
+    info = json_of(metadata.get(b"huggingface", b"")).get("info")
+    found = info.get("features") if isinstance(info, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def json_of(data: bytes) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Writing documents as rows that ``datasets.load_dataset`` reads: Parquet with its metadata, or JSON Lines.
+"""Documents as rows that ``datasets.load_dataset`` reads: Parquet with its metadata, JSON Lines.
 
 ``layout=tags``: a row per document with ``tokens`` and a column of IOB2 tags per annotator (``ner_tags``
 where there is one, else ``ner_tags_<annotator>``), in Parquet as ``ClassLabel`` numbers; ``text`` and
@@ -10,6 +10,7 @@ they would lose marks.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -33,7 +34,7 @@ _FLOAT = {"dtype": "float64", "_type": "Value"}
 
 
 class _Sheet(NamedTuple):
-    """Rows with their Arrow schema, the features that ``datasets`` knows them by, and columns' owners."""
+    """Rows, their Arrow schema, their features as ``datasets`` knows them, and the columns' owners."""
 
     rows: Iterable[dict[str, Any]]
     schema: pa.Schema
@@ -77,9 +78,9 @@ def owners(metadata: dict[bytes, bytes]) -> dict[str, By]:
     found = {}
     for column, owner in columns.items() if isinstance(columns, dict) else ():
         if isinstance(owner, dict) and isinstance(owner.get("annotator"), str):
-            role = owner.get("role")
-            known = role if role in ("annotator", "model", "gold") else "annotator"
-            found[column] = By(owner["annotator"], known)
+            role: Any = owner.get("role")
+            known = role in ("annotator", "model", "gold")
+            found[column] = By(owner["annotator"], role if known else "annotator")
     return found
 
 
@@ -94,8 +95,9 @@ def _columns(voices: list[tuple[str, str]]) -> list[str]:
     if len(voices) == 1:
         return ["ner_tags"]
     names = [f"ner_tags_{annotator}" for annotator, _ in voices]
+    twice = {name for name, number in Counter(names).items() if number > 1}
     return [
-        name if names.count(name) == 1 else f"{name}_{role}"
+        f"{name}_{role}" if name in twice else name
         for name, (_, role) in zip(names, voices, strict=True)
     ]
 
@@ -127,11 +129,8 @@ def _tag_sheet(documents: list[Document], notes: Notes, as_json: bool) -> _Sheet
     columns = _columns(voices)
     labels = sorted({m.label for d in documents for o in d.opinions for m in o.marks})
     names = ["O", *(f"{letter}-{label}" for label in labels for letter in "BI")]
-    code: Callable[[str | None], Any] = (
-        (lambda tag: tag)
-        if as_json
-        else {None: None, **{name: i for i, name in enumerate(names)}}.get
-    )
+    codes: dict[str | None, int] = {name: number for number, name in enumerate(names)}
+    code: Callable[[str | None], Any] = (lambda tag: tag) if as_json else codes.get
     with_text = any(d.text != " ".join(d.text[a:b] for a, b in tokens_of(d)) for d in documents)
     fields = [("id", pa.string()), ("tokens", pa.list_(pa.string()))]
     features: dict[str, Any] = {"id": _STRING, "tokens": _many(_STRING)}
@@ -192,18 +191,16 @@ def _span_sheet(documents: list[Document]) -> _Sheet:
     pairs = pa.list_(pa.list_(pa.int32()))
     span = pa.struct(
         [
-            ("start", pa.int32()),
-            ("end", pa.int32()),
-            ("label", pa.string()),
-            ("pieces", pairs),
-            ("score", pa.float64()),
+            ("start", pa.int32()), ("end", pa.int32()), ("label", pa.string()),
+            ("pieces", pairs), ("score", pa.float64()),
         ]
-    )
+    )  # fmt: skip
     schema = pa.schema(
         [
-            ("id", pa.string()), ("text", pa.string()), ("tokens", pa.list_(pa.string())), ("offsets", pairs),
-            ("sentences", pairs), ("annotator", pa.string()), ("role", pa.string()), ("spans", pa.list_(span)),
-            ("seen", pairs), ("score", pa.float64()), ("time", pa.string()),
+            ("id", pa.string()), ("text", pa.string()), ("tokens", pa.list_(pa.string())),
+            ("offsets", pairs), ("sentences", pairs), ("annotator", pa.string()),
+            ("role", pa.string()), ("spans", pa.list_(span)), ("seen", pairs),
+            ("score", pa.float64()), ("time", pa.string()),
         ]
     )  # fmt: skip
     kinds = {

@@ -28,7 +28,7 @@ from seqtruth.io.formats.record_fields import (
     whole_of,
     words_at,
 )
-from seqtruth.io.formats.token_tags import align, join
+from seqtruth.io.formats.token_tags import align, join, visible
 
 UNITS = ("characters", "tokens", "tokens-inclusive")
 OPTIONS = {
@@ -220,20 +220,17 @@ def _looks_tagged(value: Any) -> bool:
 def _document(
     record: dict[str, Any], plan: _Plan, choices: Choices, notes: Notes, where: str
 ) -> Document:
-    text, tokens, kept = _text(record, plan, notes, where)
+    text, tokens, counts = _text(record, plan, notes, where)
     unit = choices.unit
     signed = name_of(record[plan.annotator]) if plan.annotator is not None else None
-    page = Page(text, tokens, unit or ("characters" if plan.text else ""), notes, where)
+    page = Page(text, tokens, unit or ("characters" if plan.text else ""), notes, where, counts)
     opinions: list[Opinion] = []
     for column, owner, role in plan.labels:
         by = choices.owners.get(column) or By(
             _both(signed, owner) or choices.annotator,
             role if owner or role == "gold" else names.role_of(signed or choices.annotator),
         )
-        value = record[column]
-        if kept is not None and isinstance(value, list) and len(value) == len(kept):
-            value = [one for one, keep in zip(value, kept, strict=True) if keep]
-        found = opinions_in(value, page, by._replace(names=choices.names_of(column)))
+        found = opinions_in(record[column], page, by._replace(names=choices.names_of(column)))
         opinions += _signed(found, record)
     return Document(
         (name_of(record[plan.id]) if plan.id is not None else None) or "",
@@ -259,27 +256,21 @@ def _signed(found: list[Opinion], record: dict[str, Any]) -> list[Opinion]:
 
 def _text(
     record: dict[str, Any], plan: _Plan, notes: Notes, where: str
-) -> tuple[str, Extents | None, list[bool] | None]:
-    """The text, its tokens, and which of the tokens were kept where some were empty."""
+) -> tuple[str, Extents | None, list[int] | None]:
+    """The text, its tokens, and how many of them stand before each of the file's, if some are empty."""
     text = text_at(record[plan.text], "the text", where) if plan.text is not None else None
     if plan.tokens is None:
         return text or "", None, None
-    words = words_at(record[plan.tokens], "the tokens", where)
-    kept = None
-    if "" in words:
-        notes.left_out("empty token", where, words.count(""))
-        kept = [bool(word) for word in words]
-        words = [word for word in words if word]
+    words, counts = visible(words_at(record[plan.tokens], "the tokens", where), notes, where)
     if text is not None:
         offsets = _extents(record.get("offsets"), text)
         if offsets is not None and len(offsets) == len(words):
-            return text, offsets, kept
+            return text, offsets, counts
         borders = align(words, text)
         if borders is not None:
-            return text, borders, kept
-        if any(x for x in plan.labels if isinstance(record[x.column], list) and x):
-            notes.left_out("text that its tokens do not make up", where)
-    return *join(words), kept
+            return text, borders, counts
+        notes.left_out("text that its tokens do not make up (the tokens are taken)", where)
+    return *join(words), counts
 
 
 def _extents(value: Any, text: str) -> Extents | None:

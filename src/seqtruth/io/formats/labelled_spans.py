@@ -9,6 +9,7 @@ of a list of objects; and annotators inside: ``{"ann": [spans], "bob": null}`` o
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from seqtruth.errors import InputError
@@ -35,6 +36,7 @@ class Page(NamedTuple):
     ----------
     unit : what spans count: ``characters``, ``tokens`` (end exclusive), ``tokens-inclusive``, or ""
         where nobody said.
+    counts : where the file has empty tokens, how many others stand before each token of the file.
     """
 
     text: str
@@ -42,6 +44,7 @@ class Page(NamedTuple):
     unit: str
     notes: Notes
     where: str
+    counts: list[int] | None = None
 
 
 class By(NamedTuple):
@@ -85,6 +88,8 @@ def _said(value: list[Any], page: Page, by: By) -> list[Opinion]:
     """Tags where there is one for each token, else spans."""
     if page.tokens is None or not all(one is None or isinstance(one, str | int) for one in value):
         return _of_spans(value, page, by)
+    if page.counts is not None and len(value) == len(page.counts) - 1:
+        value = [one for one, (a, b) in zip(value, pairwise(page.counts), strict=True) if a < b]
     if len(value) == len(page.tokens):
         return [_of_tags(value, page, by)]
     if not value and page.text:
@@ -242,10 +247,11 @@ def _mark(page: Page, start: Any, end: Any, label: Any, fields: dict[str, Any]) 
         and b is not None
     ):
         b += page.unit == "tokens-inclusive"
-        if not 0 <= a < b <= len(page.tokens):
+        counts = page.counts or range(len(page.tokens) + 1)
+        if not 0 <= a < b < len(counts) or counts[a] == counts[b]:
             page.notes.left_out("mark outside the text", page.where)
             return None
-        a, b = page.tokens[a][0], page.tokens[b - 1][1]
+        a, b = page.tokens[counts[a]][0], page.tokens[counts[b] - 1][1]
     mark = mark_of(page.text, a, b, label, page.notes, page.where)
     if mark is None:
         return None

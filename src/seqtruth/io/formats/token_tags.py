@@ -11,7 +11,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from seqtruth.io.documents import Document, Extents, Mark, Notes
 
@@ -36,6 +36,15 @@ def join(words: Iterable[str]) -> tuple[str, Extents]:
         borders.append((place, place + len(word)))
         place += len(word) + 1
     return " ".join(words), tuple(borders)
+
+
+def visible(words: Sequence[str], notes: Notes, where: str) -> tuple[list[str], list[int] | None]:
+    """The words that are not empty; and, where some are, how many of them stand before each word."""
+    if "" not in words:
+        return list(words), None
+    notes.left_out("empty token", where, words.count(""))
+    counts = [0, *accumulate(bool(word) for word in words)]
+    return [word for word in words if word], counts
 
 
 def align(words: Sequence[str], text: str) -> Extents | None:
