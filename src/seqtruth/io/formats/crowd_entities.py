@@ -1,8 +1,8 @@
 """Answers of Amazon's ``crowd-entity-annotation``, which MTurk and SageMaker both save.
 
-``{"<name of the element>": {"entities": [{"startOffset": 3, "endOffset": 9, "label": "PER"}]}}``, alone or
-in a list, sometimes inside ``annotatedResult`` or as JSON in a string. A page in the browser makes the
-offsets, so they count UTF-16 units.
+``{"<name of the element>": {"entities": [{"startOffset": 3, "endOffset": 9, "label": "PER"}]}}``,
+alone or in a list, sometimes inside ``annotatedResult`` or as JSON in a string. A page in the browser
+makes the offsets, so they count UTF-16 units.
 """
 
 from __future__ import annotations

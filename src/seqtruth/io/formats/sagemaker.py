@@ -178,7 +178,7 @@ def _consolidated(
         ]
     time = metadata.get("creation-date")
     marks = tuple(marks_of(entities, text, notes, where))
-    role = metadata.get("seqtruth-role")
+    role: Any = metadata.get("seqtruth-role")
     if role not in ("annotator", "gold", "model"):
         role = "model" if metadata.get("human-annotated") == "no" else "gold"
     return Opinion(name, marks, role, time=time if name_of(time) == time else None)
