@@ -1,149 +1,214 @@
 """Reading and writing: one format a file, read and write side by side.
 
-=============  =========================================  ===================================
-format         names                                      module
-=============  =========================================  ===================================
-conll          .conll .txt .bio .iob .iob2 .bioes .bilou  :mod:`seqtruth.io.formats.conll.columns`
-conll-folder   a folder                                   :mod:`seqtruth.io.formats.conll.folder`
-jsonl          .jsonl .ndjson .json                       :mod:`seqtruth.io.formats.jsonl`
-csv, tsv       .csv .tsv                                  :mod:`seqtruth.io.longtable.table`
-parquet        .parquet .pq                               :mod:`seqtruth.io.longtable.table`
-=============  =========================================  ===================================
-
-Text files may be packed (``.gz``). ``docs/formats.md`` shows an example of each.
+Files of annotation tools hold documents with marks (:mod:`~seqtruth.io.documents`), which are cut into
+tokens and sentences here; our own formats hold tokens and tags. :data:`FORMATS` lists both, with those of
+other packages; ``docs/formats.md`` shows an example of each. The format of a file is found by its content.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from seqtruth.data.crowd import Crowd
-from seqtruth.errors import InputError, ParameterError
-from seqtruth.io.files import atomic_path, check_text, read_bytes
-from seqtruth.io.formats.conll.columns import read_conll, write_conll
-from seqtruth.io.formats.conll.folder import read_conll_folder, write_conll_folder
-from seqtruth.io.formats.jsonl import read_jsonl, write_jsonl
-from seqtruth.io.longtable.sources import REQUIRED, header
-from seqtruth.io.longtable.table import read_csv, read_frame, read_parquet, read_tsv, write_table
+from seqtruth.errors import DataWarning, InputError, ParameterError
+from seqtruth.io.documents import Document, Notes
+from seqtruth.io.files import atomic_path
+from seqtruth.io.format import CrowdFormat, DocumentFormat, Format
+from seqtruth.io.from_documents import CrowdBuilder, Cutting, RepeatedIdError
+from seqtruth.io.join import join_crowds
+from seqtruth.io.longtable.table import read_frame
+from seqtruth.io.own_formats import CONFIDENCES, suffix_of
+from seqtruth.io.places import Places, is_place, members, opened
+from seqtruth.io.registry import FORMATS, find_format, format_by_name, known_format
+from seqtruth.io.same_text import merged
+from seqtruth.io.to_documents import Scores, documents_of
 
-__all__ = ["FORMATS", "Format", "atomic_path", "detect_format", "read", "write"]
+__all__ = [
+    "FORMATS",
+    "CrowdFormat",
+    "Document",
+    "DocumentFormat",
+    "atomic_path",
+    "convert",
+    "detect_format",
+    "read",
+    "read_documents",
+    "read_gold",
+    "write",
+    "write_documents",
+]
 
 Confidence = npt.NDArray[np.floating[Any]] | None
-
-
-@dataclass(frozen=True)
-class Format:
-    """A file format.
-
-    Parameters
-    ----------
-    name : what ``format=`` takes.
-    suffixes : endings of file names.
-    read, write : ``read(path, scheme, **options)`` and ``write(crowd, path, **options)``.
-    read_options, write_options : further options of the two.
-    """
-
-    name: str
-    suffixes: tuple[str, ...]
-    read: Callable[..., Crowd]
-    write: Callable[..., None]
-    read_options: tuple[str, ...] = ()
-    write_options: tuple[str, ...] = ()
-
-
-_CONFIDENCES = ("confidence", "span_confidence")
-_WITH_LEVEL = (*_CONFIDENCES, "level")
-FORMATS: Mapping[str, Format] = MappingProxyType(
-    {
-        found.name: found
-        for found in (
-            Format(
-                "conll",
-                (".conll", ".txt", ".bio", ".iob", ".iob2", ".bioes", ".bilou"),
-                read_conll,
-                write_conll,
-                ("annotators", "columns"),
-                ("comments",),
-            ),
-            Format("conll-folder", (), read_conll_folder, write_conll_folder),
-            Format(
-                "jsonl",
-                (".jsonl", ".ndjson", ".json"),
-                read_jsonl,
-                write_jsonl,
-                (),
-                _CONFIDENCES,
-            ),
-            Format(
-                "csv",
-                (".csv",),
-                read_csv,
-                partial(write_table, kind="csv"),
-                ("quoting",),
-                _WITH_LEVEL,
-            ),
-            Format(
-                "tsv",
-                (".tsv",),
-                read_tsv,
-                partial(write_table, kind="tsv"),
-                ("quoting",),
-                _WITH_LEVEL,
-            ),
-            Format(
-                "parquet",
-                (".parquet", ".pq"),
-                read_parquet,
-                partial(write_table, kind="parquet"),
-                (),
-                _WITH_LEVEL,
-            ),
-        )
-    }
-)
-#: Format by ending of the name.
-BY_SUFFIX = {suffix: found.name for found in FORMATS.values() for suffix in found.suffixes}
+#: A folder is of a format, and not just full of files, where the format is as sure as this.
+_CUTTING = tuple(entry.name for entry in fields(Cutting) if entry.name != "scheme")
 
 
 def read(
     source: Any, format: str | None = None, scheme: str | None = None, **options: Any
 ) -> Crowd:
-    """Read a crowd from a file, a folder or a frame.
+    """Read a crowd from files, folders or a frame.
 
     Parameters
     ----------
-    source : a path, or a pandas, Polars or Arrow table.
-    format : a name in :data:`FORMATS`; found by the file's name and content where not given.
-    scheme : the scheme of the tags; detected where not given.
-    options : see the format's reader, for instance ``columns=[-1]`` for CoNLL.
+    source : a path or pattern, several of them, ``-`` for standard input, or a pandas, Polars or Arrow
+        table.
+    format : a name in :data:`FORMATS`; found by the file's content where not given.
+    scheme : the scheme of the tags; detected where not given. Marks of tools are spelled in it (IOB2).
+    options : for tools' files ``split`` (``"sentences"``, ``"lines"``, ``"none"``), ``overlap``
+        (``"layers"``, ``"longest"``, ``"error"``) and ``roles`` (whose opinions: ``"annotator"``,
+        ``"model"``, ``"gold"``; by default annotators and models), see
+        :class:`~seqtruth.io.from_documents.Cutting`; and those of the format, for instance
+        ``columns=[-1]`` for CoNLL.
 
     Raises
     ------
     InputError
         With file, line, what was found and what to do.
     """
-    if not isinstance(source, str | os.PathLike):
+    if not is_place(source):
         if format is not None or options:
             raise ParameterError("a frame takes neither a format nor options")
         return read_frame(source, scheme)
-    path = Path(source)
-    if format is None:
-        format = detect_format(path)
-    found = _known(format)
+    with opened(source) as paths:
+        plan = _plan(paths, format)
+        kinds = {isinstance(found, DocumentFormat) for _, found in plan}
+        if kinds == {True}:
+            return _crowd_of_documents(plan, scheme, options)
+        return join_crowds([_read_one(path, found, scheme, options) for path, found in plan])
+
+
+def _plan(paths: list[Path], format: str | None) -> list[tuple[Path, Format]]:
+    """Every file with its format; a folder that is no format of its own stands for its files."""
+    plan: list[tuple[Path, Format]] = []
+    for path in paths:
+        if format is not None:
+            found = known_format(format)
+            many = path.is_dir() and isinstance(found, CrowdFormat) and found.name != "conll-folder"
+            plan += [(one, found) for one in (members(path) if many else [path])]
+            continue
+        if path.is_dir() and (inside := _file_kinds(path)):
+            plan += inside
+            continue
+        plan.append((path, find_format(path)))
+    return plan
+
+
+def _file_kinds(folder: Path) -> list[tuple[Path, Format]]:
+    """The files of a folder full of files of one format; nothing where the folder is a format of its own."""
+    if find_format(folder).name != "conll-folder":
+        return []
+    names = [path for path in folder.iterdir() if path.is_file() and path.name[:1] not in "._"]
+    endings = {suffix_of(path) for path in names}
+    if not names or endings & {".conll", ".txt", ".bio", ".iob", ".iob2", ".bioes", ".bilou"}:
+        return []
+    return [(path, find_format(path)) for path in sorted(names)]
+
+
+def _read_one(path: Path, found: Format, scheme: str | None, options: dict[str, Any]) -> Crowd:
+    if isinstance(found, DocumentFormat):
+        return _crowd_of_documents([(path, found)], scheme, options)
     _check_options(found.name, "reading", options, found.read_options)
-    if path.is_dir() and format != "conll-folder":
-        raise InputError(f"{format} is a file", where=str(path), got="a folder")
+    if path.is_dir() and found.name != "conll-folder":
+        raise InputError(f"{found.name} is a file", where=str(path), got="a folder")
     return found.read(path, scheme, **options)
+
+
+def _crowd_of_documents(
+    plan: list[tuple[Path, Format]], scheme: str | None, options: dict[str, Any]
+) -> Crowd:
+    cutting, rest = _cutting(plan[0][1], scheme, options)
+    name = str(plan[0][0]) if len(plan) == 1 else f"{len(plan)} files"
+    notes = Notes()
+    try:
+        builder = CrowdBuilder(name, notes, cutting)
+        for _, document in _documents(plan, notes, rest):
+            builder.add(document)
+    except RepeatedIdError:
+        notes = Notes()
+        builder = CrowdBuilder(name, notes, cutting)
+        for document in merged(_documents(plan, notes, rest), notes):
+            builder.add(document)
+    crowd = builder.crowd(plan[0][1].name)
+    notes.warn(f"reading {name}", stacklevel=4)
+    if told := builder.overlaps.describe():
+        warnings.warn(f"{name}: {told}", DataWarning, stacklevel=4)
+    return crowd
+
+
+def _cutting(
+    found: Format, scheme: str | None, options: dict[str, Any]
+) -> tuple[Cutting, dict[str, Any]]:
+    """How to cut documents, and the options left for the format."""
+    assert isinstance(found, DocumentFormat)
+    chosen = {name: options[name] for name in _CUTTING if options.get(name) is not None}
+    chosen.setdefault("split", "none" if found.unit == "sentence" else "sentences")
+    rest = {name: value for name, value in options.items() if name not in _CUTTING}
+    return Cutting(scheme=scheme, **chosen), rest
+
+
+def _documents(
+    plan: list[tuple[Path, Format]], notes: Notes, options: dict[str, Any]
+) -> Iterator[tuple[str, Document]]:
+    """Documents of all files, each with the name of its file."""
+    for path, found in plan:
+        assert isinstance(found, DocumentFormat)
+        known = found.read_options or {}
+        _check_options(found.name, "reading", options, (*_CUTTING, *known))
+        empty = True
+        for document in found.read(path, notes, **options):
+            empty = False
+            yield path.stem, document
+        if empty:
+            raise InputError(
+                f"{found.title}: the file has no texts to read", where=str(path),
+                got="; ".join(notes.lines()) or None,
+            )  # fmt: skip
+
+
+def read_documents(
+    source: Places, format: str | None = None, **options: Any
+) -> Iterator[tuple[Document, Notes]]:
+    """Documents as the tool's files have them, with what could not be carried so far.
+
+    Files of our own formats are read whole, and given as documents.
+    """
+    notes = Notes()
+    with opened(source) as paths:
+        for path, found in _plan(paths, format):
+            if isinstance(found, DocumentFormat):
+                for _, document in _documents([(path, found)], notes, options):
+                    yield document, notes
+            else:
+                for document in documents_of(_read_one(path, found, None, options)):
+                    yield document, notes
+
+
+def read_gold(source: Any, format: str | None = None, scheme: str | None = None) -> Crowd:
+    """Read a gold standard: what a file calls gold, or, where it calls nothing so, all there is."""
+    if not is_place(source):
+        return read(source, format, scheme)
+    with opened(source) as paths:
+        plan = _plan(paths, format)
+        if all(isinstance(found, DocumentFormat) for _, found in plan):
+            return _gold_of_documents(plan, scheme)
+        return join_crowds([_read_one(path, found, scheme, {}) for path, found in plan])
+
+
+def _gold_of_documents(plan: list[tuple[Path, Format]], scheme: str | None) -> Crowd:
+    has_gold = any(
+        opinion.role == "gold"
+        for _, document in _documents(plan, Notes(), {})
+        for opinion in document.opinions
+    )
+    return _crowd_of_documents(plan, scheme, {"roles": "gold"} if has_gold else {})
 
 
 def write(
@@ -161,78 +226,116 @@ def write(
     crowd : what to write.
     path : where to; the name tells the format, unless ``format`` does. An empty folder, or a name
         that ends in ``/``, gets one CoNLL file per annotator.
-    confidence : one number per token, written where the format has room (JSONL and tables).
+    confidence : one number per token, written where the format has room.
     span_confidence : likewise, that of the span a token is in, where spans are written; without it a
         span has the smallest ``confidence`` in it.
-    options : see the format's writer, for instance ``comments=False`` for CoNLL.
+    options : ``sentence_confidence`` (one number per sentence) and ``role`` (of all opinions) for tools'
+        formats, and those of the format's writer, for instance ``comments=False`` for CoNLL.
     """
-    target = Path(path)
-    if format is None and (target.is_dir() or os.fspath(path).endswith(("/", os.sep))):
-        format = "conll-folder"
-    if format is None:
-        suffix = suffix_of(target)
-        if suffix not in BY_SUFFIX:
-            raise ParameterError(
-                "cannot tell the format from the name",
-                where=str(target),
-                got=f"ending {suffix!r}",
-                fix="give format= (--out-format on the command line), one of " + ", ".join(FORMATS),
-            )
-        format = BY_SUFFIX[suffix]
-    found = _known(format)
-    _check_options(found.name, "writing", options, found.write_options)
-    for name, column in zip(_CONFIDENCES, (confidence, span_confidence), strict=True):
+    found = target_format(path, format)
+    columns = dict(zip(CONFIDENCES, (confidence, span_confidence), strict=True))
+    for name, column in columns.items():
         if column is not None and np.shape(column) != (crowd.n_tokens,):
             raise ParameterError(
                 f"{name} must have {crowd.n_tokens} entries", got=str(np.shape(column))
             )
-        if column is not None and name in found.write_options:
-            options[name] = column
-    found.write(crowd, target, **options)
+    sentence, role = options.pop("sentence_confidence", None), options.pop("role", None)
+    if isinstance(found, DocumentFormat):
+        scores = Scores(confidence, span_confidence, sentence)
+        write_documents(documents_of(crowd, scores, role), path, found.name, **options)
+        return
+    _check_options(found.name, "writing", options, found.write_options)
+    given = {name: column for name, column in columns.items() if column is not None}
+    room = {name: column for name, column in given.items() if name in found.write_options}
+    found.write(crowd, Path(path), **options, **room)
+
+
+def write_documents(
+    documents: Any,
+    path: str | os.PathLike[str],
+    format: str,
+    notes: Notes | None = None,
+    **options: Any,
+) -> None:
+    """Write documents in a tool's format; what it cannot carry is a warning, by name."""
+    found = known_format(format)
+    if not isinstance(found, DocumentFormat) or found.write is None:
+        raise ParameterError(f"{found.title} is only read", got=repr(format))
+    _check_options(found.name, "writing", options, tuple(found.write_options or ()))
+    notes = Notes() if notes is None else notes
+    found.write(documents, Path(path), notes, **options)
+    notes.warn(f"writing {found.title}", stacklevel=3)
+
+
+def convert(
+    source: Places,
+    target: str | os.PathLike[str],
+    format: str | None = None,
+    to: str | None = None,
+    *,
+    scheme: str | None = None,
+    read_options: Mapping[str, Any] | None = None,
+    write_options: Mapping[str, Any] | None = None,
+) -> None:
+    """Read files and write them in another format, everybody's labels as they are.
+
+    From one tool's format to another nothing is cut: documents stay whole, with all marks.
+
+    Parameters
+    ----------
+    source, target : from where, and to where.
+    format, to : formats of the two, where the content and the name do not tell.
+    scheme : of tags, where not to be detected.
+    read_options, write_options : for reader and writer.
+    """
+    found = target_format(target, to)
+    reading, writing = dict(read_options or {}), dict(write_options or {})
+    if isinstance(found, CrowdFormat):
+        write(read(source, format, scheme, **reading), target, found.name, **writing)
+        return
+    with opened(source) as paths:
+        plan = _plan(paths, format)
+        if all(isinstance(kind, DocumentFormat) for _, kind in plan):
+            for name in _CUTTING:
+                reading.pop(name, None)
+            notes = Notes()
+            documents: Any = (document for _, document in _documents(plan, notes, reading))
+            if len(plan) > 1:
+                documents = merged(_documents(plan, notes, reading), notes)
+            write_documents(documents, target, found.name, notes, **writing)
+            return
+        crowd = join_crowds([_read_one(path, kind, scheme, reading) for path, kind in plan])
+    write(crowd, target, found.name, **writing)
+
+
+def target_format(path: str | os.PathLike[str], format: str | None = None) -> Format:
+    """The format to write in: the one named, or what the path's name says."""
+    if format is not None:
+        found = known_format(format)
+        if found.write is None:
+            raise ParameterError(f"{found.title} is only read", got=repr(format))
+        return found
+    target = Path(path)
+    if target.is_dir() or os.fspath(path).endswith(("/", os.sep)):
+        return known_format("conll-folder")
+    by_name = format_by_name(target)
+    if by_name is None:
+        raise ParameterError(
+            "cannot tell the format from the name", where=str(target),
+            got=f"ending {suffix_of(target)!r}",
+            fix="give format=, one of " + ", ".join(n for n in FORMATS if FORMATS[n].write is not None),
+        )  # fmt: skip
+    return by_name
 
 
 def detect_format(path: Path) -> str:
-    """Name of a file's format, by its name and, where that leaves a doubt, by its content."""
-    if path.is_dir():
-        return "conll-folder"
-    suffix = suffix_of(path)
-    if suffix in BY_SUFFIX and suffix not in (".tsv", ".txt", ".json"):
-        return BY_SUFFIX[suffix]
-    data = read_bytes(path)
-    if data[:4] == b"PAR1":
-        return "parquet"
-    check_text(data, path)
-    head = data.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if re.match(rb"\{\s*[\"}]", head):
-        return "jsonl"
-    for kind, delimiter in (("csv", ","), ("tsv", "\t")):
-        if set(REQUIRED) <= set(header(head, delimiter)):
-            return kind
-    if suffix in BY_SUFFIX and suffix != ".tsv":
-        return BY_SUFFIX[suffix]
-    first = head.split(b"\n", 1)[0].split()
-    if len(first) > 1 or first[:1] == [b"-DOCSTART-"]:
-        return "conll"
-    raise InputError(
-        "cannot tell the format",
-        where=str(path),
-        got=f"{head[:40].decode('utf-8', 'replace')!r}" if head else "an empty file",
-        fix=f"give format=, one of {', '.join(FORMATS)}",
-    )
+    """Name of a file's format, by its content and, where that leaves a doubt, by its name."""
+    return find_format(path).name
 
 
-def suffix_of(path: Path) -> str:
-    """Ending of a file's name, in small letters and without ``.gz``."""
-    return Path(path.name.lower().removesuffix(".gz")).suffix
-
-
-def _known(name: str) -> Format:
-    if name not in FORMATS:
-        raise ParameterError(f"format must be one of {', '.join(FORMATS)}", got=repr(name))
-    return FORMATS[name]
-
-
-def _check_options(name: str, doing: str, options: dict[str, Any], known: tuple[str, ...]) -> None:
+def _check_options(
+    name: str, doing: str, options: Mapping[str, Any], known: tuple[str, ...]
+) -> None:
     for option in options:
         if option not in known:
             raise ParameterError(

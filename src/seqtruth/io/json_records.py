@@ -14,9 +14,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
 from seqtruth.errors import InputError
+from seqtruth.io import json_codec
 from seqtruth.io.chunks import file_chunks
 from seqtruth.io.json_split import LARGEST, Piece, Splitter, too_large
 
@@ -167,8 +166,8 @@ def _record(data: bytes | memoryview, name: str, line: int) -> JsonRecord:
 def parse_json(data: bytes | memoryview | str) -> Any:
     """One value; :class:`json.JSONDecodeError` where it is none."""
     try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError as error:
+        return json_codec.loads(data)
+    except json.JSONDecodeError as error:
         raw = data.encode(errors="surrogatepass") if isinstance(data, str) else bytes(data)
         if not any(sign in raw for sign in _BEYOND_STANDARD):
             raise
@@ -223,10 +222,7 @@ def _excerpt(data: bytes) -> str:
 
 def json_line(value: Any) -> bytes:
     """A value as one line of JSON, with line end; numbers that are none become null."""
-    try:
-        return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
-    except orjson.JSONEncodeError:  # numbers beyond 64 bits, halves of surrogate pairs
-        return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+    return json_codec.line(value)
 
 
 def json_array(values: Iterable[Any]) -> Iterator[bytes]:

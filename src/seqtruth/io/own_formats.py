@@ -59,7 +59,9 @@ def _tell_jsonl(glimpse: Glimpse) -> float:
     head = glimpse.head.lstrip()
     if re.match(rb"\{\s*[\"}]", head):
         line = head.split(b"\n", 1)[0]
-        ours = re.search(rb'"annotations"\s*:\s*\{', line) and re.search(rb'"(?:tokens|text)"\s*:', line)
+        ours = re.search(rb'"annotations"\s*:\s*\{', line) and re.search(
+            rb'"(?:tokens|text)"\s*:', line
+        )
         return SURE if ours else BY_NAME
     return GUESS if suffix_of(glimpse.path) in _JSONL[:-1] and glimpse.tree is None else 0.0
 
@@ -84,7 +86,11 @@ def _tell_parquet(glimpse: Glimpse) -> float:
 
 
 def _table(
-    name: str, title: str, suffixes: tuple[str, ...], tell: Callable[[Glimpse], float], read: Callable[..., object]
+    name: str,
+    title: str,
+    suffixes: tuple[str, ...],
+    tell: Callable[[Glimpse], float],
+    read: Callable[..., object],
 ) -> CrowdFormat:
     return CrowdFormat(
         name, title, tell, read, partial(write_table, kind=name),  # type: ignore[arg-type]
@@ -95,7 +101,8 @@ def _table(
 
 OWN = (
     CrowdFormat(
-        "conll", "CoNLL columns", _tell_conll, read_conll, write_conll, ("annotators", "columns"), ("comments",),
+        "conll", "CoNLL columns", _tell_conll, read_conll, write_conll, ("annotators", "columns"),
+        ("comments",),
         ("confidence", "texts and offsets", "layers", "who saw a sentence without any tag"), _CONLL,
     ),
     CrowdFormat(

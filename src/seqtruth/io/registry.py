@@ -7,13 +7,27 @@ import zipfile
 from pathlib import Path
 
 from seqtruth.errors import InputError, ParameterError
-from seqtruth.io.format import CrowdFormat, DocumentFormat, Format, Glimpse
-from seqtruth.io.own_formats import OWN, suffix_of
+from seqtruth.io.files import check_text, read_bytes
+from seqtruth.io.format import DocumentFormat, Format, Glimpse
+from seqtruth.io.own_formats import OWN
 from seqtruth.plugins import Registry
 
 #: Modules of tools' formats, in the order in which docs list them.
 _TOOLS = (
     "label_studio",
+    "doccano",
+    "inception",
+    "brat",
+    "huggingface",
+    "gate",
+    "mae",
+    "lighttag",
+    "tagtog",
+    "gliner",
+    "mturk",
+    "figure_eight",
+    "sagemaker",
+    "wrench",
 )
 #: Below this no format is believed.
 LEAST = 0.05
@@ -27,12 +41,16 @@ def _tools() -> list[DocumentFormat]:
     return found
 
 
+def _ours() -> list[Format]:
+    return [*OWN, *_tools()]
+
+
 #: Every format by the word for ``format=``: ours, and those of packages with the entry point
 #: ``seqtruth.formats``.
 FORMATS: Registry[Format] = Registry(
     "seqtruth.formats",
     "format",
-    {found.name: found for found in (*OWN, *_tools())},
+    {found.name: found for found in _ours()},
     ("name", "title", "tell", "read"),
 )
 
@@ -69,9 +87,15 @@ def _unknown(glimpse: Glimpse) -> InputError:
     got = f"{head[:40].decode('utf-8', 'replace')!r}" if head else "an empty file"
     if glimpse.path.is_dir():
         got = "a folder"
-    elif glimpse.tree is not None:
+    elif glimpse.tree is None:
+        check_text(read_bytes(glimpse.path), glimpse.path)
+    else:
         names = list(glimpse.tree)
-        got = f"an archive of {', '.join(names[:3])}{' …' if len(names) > 3 else ''}" if names else got
+        got = (
+            f"an archive of {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
+            if names
+            else got
+        )
         if _is_saved(glimpse.path):
             return InputError(
                 "this is a saved result or tagger, not annotations", where=str(glimpse.path),
@@ -101,8 +125,3 @@ def format_by_name(path: Path) -> Format | None:
         if name.endswith(suffix) and found.write is not None
     ]
     return max(fitting, key=lambda entry: entry[:2])[2] if fitting else None
-
-
-__all__ = [
-    "FORMATS", "CrowdFormat", "DocumentFormat", "Format", "find_format", "format_by_name", "known_format", "suffix_of",
-]  # fmt: skip

@@ -35,9 +35,8 @@ _ABBREVIATIONS = frozenset(
         """
         mr mrs ms dr prof sr jr st rev gen col capt lt sgt hon messrs mme mlle vs etc al fig figs eq eqs
         no nos vol p pp ca cf approx dept univ inc ltd co corp bros jan feb mar apr jun jul aug sep
-        sept oct nov dec mon tue wed thu fri sat sun z.b d.h u.a bzw usw nr abs art bd hr hrn fr sra dra ud uds av
-        p.ej pág
-        núm e.g i.e a.m p.m u.s u.k p.s ph.d m.d
+        sept oct nov dec mon tue wed thu fri sat sun z.b d.h u.a bzw usw nr abs art bd hr hrn fr sra dra ud
+        uds av p.ej pág núm e.g i.e a.m p.m u.s u.k p.s ph.d m.d
         """,
     )
 )

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from seqtruth.data.corpus import Corpus
 from seqtruth.errors import InputError
-from seqtruth.io import BY_SUFFIX, FORMATS, suffix_of
 from seqtruth.io.assemble import make_corpus
 from seqtruth.io.files import check_text, read_bytes, read_text
 from seqtruth.io.formats.conll.folder import folder_columns
@@ -21,9 +20,11 @@ from seqtruth.io.formats.conll.text import Sheet, parse_lines
 from seqtruth.io.formats.jsonl import add_record, parse_record
 from seqtruth.io.longtable.sources import REQUIRED, header, load_delimited, load_parquet
 from seqtruth.io.longtable.table import read_source
+from seqtruth.io.own_formats import OWN, suffix_of
 from seqtruth.io.records import Collector
 
-KINDS = ("text", *FORMATS)
+KINDS = ("text", *(found.name for found in OWN))
+_BY_SUFFIX = {suffix: found.name for found in OWN for suffix in found.suffixes}
 _TAG = re.compile(r"O|[BIESLU]-\S+")
 #: Columns of a table that say something about labels.
 _LABELLING = ("worker", "label", "start", "end")
@@ -48,7 +49,7 @@ def read_unlabelled(path: str | Path, format: str | None = None) -> Corpus:
     path = Path(path)
     if format is None:
         suffix = suffix_of(path)
-        known = BY_SUFFIX.get(suffix) if suffix not in (".txt", ".tsv") else None
+        known = _BY_SUFFIX.get(suffix) if suffix not in (".txt", ".tsv") else None
         format = "conll-folder" if path.is_dir() else known
         return _read_by_content(path) if format is None else _read(path, format)
     if format not in KINDS:
