@@ -29,14 +29,14 @@ import numpy.typing as npt
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import InputError, ParameterError
-from seqtruth.io.files import atomic_path, check_text, read_bytes
+from seqtruth.io.files import check_text, read_bytes
 from seqtruth.io.formats.conll.columns import read_conll, write_conll
 from seqtruth.io.formats.conll.folder import read_conll_folder, write_conll_folder
 from seqtruth.io.formats.jsonl import read_jsonl, write_jsonl
 from seqtruth.io.longtable.sources import REQUIRED, header
 from seqtruth.io.longtable.table import read_csv, read_frame, read_parquet, read_tsv, write_table
 
-__all__ = ["FORMATS", "Format", "atomic_path", "detect_format", "read", "write"]
+__all__ = ["FORMATS", "Format", "detect_format", "read", "write"]
 
 Confidence = npt.NDArray[np.floating[Any]] | None
 
