@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data.crowd import Crowd
+from seqtruth.data.crowd import Crowd, Labelling
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.files import check_text, read_bytes
 from seqtruth.io.formats.conll.columns import read_conll, write_conll
@@ -35,6 +35,7 @@ from seqtruth.io.formats.conll.folder import read_conll_folder, write_conll_fold
 from seqtruth.io.formats.jsonl import read_jsonl, write_jsonl
 from seqtruth.io.longtable.sources import REQUIRED, header
 from seqtruth.io.longtable.table import read_csv, read_frame, read_parquet, read_tsv, write_table
+from seqtruth.result import Result
 
 __all__ = ["FORMATS", "Format", "detect_format", "read", "write"]
 
@@ -147,7 +148,7 @@ def read(
 
 
 def write(
-    crowd: Crowd,
+    crowd: Crowd | Labelling,
     path: str | os.PathLike[str],
     format: str | None = None,
     confidence: Confidence = None,
@@ -158,7 +159,7 @@ def write(
 
     Parameters
     ----------
-    crowd : what to write.
+    crowd : what to write: a crowd, a labelling, or a result, which brings its confidences along.
     path : where to; the name tells the format, unless ``format`` does. An empty folder, or a name
         that ends in ``/``, gets one CoNLL file per annotator.
     confidence : one number per token, written where the format has room (JSONL and tables).
@@ -166,6 +167,11 @@ def write(
         span has the smallest ``confidence`` in it.
     options : see the format's writer, for instance ``comments=False`` for CoNLL.
     """
+    if isinstance(crowd, Result):
+        confidence = crowd.token_confidence if confidence is None else confidence
+        span_confidence = crowd.of_span if span_confidence is None else span_confidence
+    if isinstance(crowd, Labelling):
+        crowd = crowd.as_crowd()
     target = Path(path)
     if format is None and (target.is_dir() or os.fspath(path).endswith(("/", os.sep))):
         format = "conll-folder"
@@ -176,7 +182,7 @@ def write(
                 "cannot tell the format from the name",
                 where=str(target),
                 got=f"ending {suffix!r}",
-                fix="give format= (--out-format on the command line), one of " + ", ".join(FORMATS),
+                fix="give format=, one of " + ", ".join(FORMATS),
             )
         format = BY_SUFFIX[suffix]
     found = _known(format)
