@@ -36,8 +36,9 @@ if TYPE_CHECKING:
         MajorityVote,
         OptSLA,
     )
+    from seqtruth.metrics import evaluate
     from seqtruth.predictors import Tagger, Transformer
-    from seqtruth.result import Result, evaluate
+    from seqtruth.result import Result
     from seqtruth.simulation import simulate
 
 _HOMES = {
@@ -65,7 +66,7 @@ _HOMES = {
     "Tagger": "predictors",
     "Transformer": "predictors",
     "aggregate": "aggregation",
-    "evaluate": "result",
+    "evaluate": "metrics",
     "read": "io",
     "simulate": "simulation",
     "stream": "engine",

@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from seqtruth.atomic import atomic_path
 from seqtruth.errors import InputError
-from seqtruth.io.files import atomic_path
 
 Arrays = dict[str, npt.NDArray[Any]]
 VERSION = 1

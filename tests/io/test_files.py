@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from seqtruth import io
+from seqtruth.atomic import atomic_path
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataError, InputError, ParameterError
-from seqtruth.io.files import atomic_path, read_text, write_chunks
+from seqtruth.io.files import read_text, write_chunks
 
 CROWD = Crowd.of({"ann": [["B-PER", "O"]]}, [["Ann", "ran"]])
 
@@ -76,7 +77,7 @@ def test_a_folder_with_content_is_not_replaced(tmp_path: Path) -> None:
 def test_writing_needs_a_known_name(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"cannot tell the format from the name; got ending"):
         io.write(CROWD, tmp_path / "a.xyz")
-    with pytest.raises(ParameterError, match=r"give format= \(--out-format on the command line\)"):
+    with pytest.raises(ParameterError, match=r"give format=, one of conll, "):
         io.write(CROWD, tmp_path / "a")
 
 

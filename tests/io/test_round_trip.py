@@ -225,7 +225,7 @@ def test_confidence_is_written(tmp_path: Path, name: str) -> None:
         assert json.loads((tmp_path / name).read_text())["confidence"] == [0.75, 0.5]
     elif name == "a.csv":
         assert (tmp_path / name).read_text() == (
-            "task,annotator,token_index,token,label,confidence\n"
+            "task,worker,token_index,token,label,confidence\n"
             "0,truth,0,Ann,B-PER,0.75\n0,truth,1,ran,O,0.5\n"
         )
     assert spelled(io.read(tmp_path / name)) == spelled(crowd)

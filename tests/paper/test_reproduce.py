@@ -43,7 +43,7 @@ def everything(mini: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_page_has_every_table_and_figure(everything: Path) -> None:
-    page = (everything / "paper.md").read_text()
+    page = (everything / "reproduction.md").read_text()
     for title in ("Table 2", "Table 3", "Table 4", "Table 5", "Figure: weights", "Figure: conv"):
         assert f"\n## {title}" in page
     assert "not run: needs seqtruth[torch]" in page

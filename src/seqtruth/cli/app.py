@@ -141,7 +141,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Score labels against a gold standard: spans (strict), tokens (relaxed), confidences."""
-    from seqtruth.result import evaluate as score
+    from seqtruth.metrics import evaluate as score
 
     first_use()
     found = score(result, gold, strict=strict)

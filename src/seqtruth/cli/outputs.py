@@ -127,7 +127,7 @@ def summary(result: Result, seconds: float, written: list[str]) -> dict[str, Any
         "rounds": len(result.history),
         "stop_reason": result.history.stop_reason,
         "seconds": round(seconds, 3),
-        "annotators": list(result.annotators),
+        "annotators": list(result.annotators.ranked()),
         "written": written,
     }
 

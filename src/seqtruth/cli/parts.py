@@ -91,6 +91,6 @@ def _summary(result: PartsResult, seconds: float, written: list[str]) -> dict[st
         "rounds": len(result.history),
         "stop_reason": result.history.stop_reason,
         "seconds": round(seconds, 3),
-        "annotators": list(result.annotators),
+        "annotators": list(result.annotators.ranked()),
         "written": written,
     }

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data.crowd import Crowd
+from seqtruth.data.crowd import Crowd, Labelling
 from seqtruth.errors import DataWarning, InputError, ParameterError
-from seqtruth.io.documents import Document, Notes
-from seqtruth.io.files import atomic_path
+from seqtruth.io.documents import Document, Notes, Role
 from seqtruth.io.format import CrowdFormat, DocumentFormat, Format
 from seqtruth.io.from_documents import CrowdBuilder, Cutting, RepeatedIdError
 from seqtruth.io.join import join_crowds
@@ -30,13 +29,13 @@ from seqtruth.io.places import Places, is_place, members, opened
 from seqtruth.io.registry import FORMATS, find_format, format_by_name, known_format
 from seqtruth.io.same_text import merged
 from seqtruth.io.to_documents import Scores, documents_of
+from seqtruth.result import Result
 
 __all__ = [
     "FORMATS",
     "CrowdFormat",
     "Document",
     "DocumentFormat",
-    "atomic_path",
     "convert",
     "detect_format",
     "read",
@@ -212,7 +211,7 @@ def _gold_of_documents(plan: list[tuple[Path, Format]], scheme: str | None) -> C
 
 
 def write(
-    crowd: Crowd,
+    crowd: Crowd | Labelling,
     path: str | os.PathLike[str],
     format: str | None = None,
     confidence: Confidence = None,
@@ -223,31 +222,46 @@ def write(
 
     Parameters
     ----------
-    crowd : what to write.
+    crowd : what to write: a crowd, a labelling, or a result, which brings its confidences along.
     path : where to; the name tells the format, unless ``format`` does. An empty folder, or a name
         that ends in ``/``, gets one CoNLL file per annotator.
     confidence : one number per token, written where the format has room.
     span_confidence : likewise, that of the span a token is in, where spans are written; without it a
         span has the smallest ``confidence`` in it.
-    options : ``sentence_confidence`` (one number per sentence) and ``role`` (of all opinions) for tools'
-        formats, and those of the format's writer, for instance ``comments=False`` for CoNLL.
+    options : see the format's writer, for instance ``comments=False`` for CoNLL.
     """
     found = target_format(path, format)
-    columns = dict(zip(CONFIDENCES, (confidence, span_confidence), strict=True))
+    scores = Scores(confidence, span_confidence)
+    if isinstance(crowd, Result):
+        scores = Scores(
+            crowd.token_confidence if confidence is None else confidence,
+            crowd.of_span if span_confidence is None else span_confidence,
+            crowd.sentence_confidence,
+        )
+    role: Role | None = None
+    if isinstance(crowd, Labelling):
+        by_tool = isinstance(found, DocumentFormat) and isinstance(crowd, Result)
+        role = "model" if isinstance(crowd, Result) else "gold"
+        crowd = crowd.as_crowd(_model_name(crowd) if by_tool else "truth")
+    columns = dict(zip(CONFIDENCES, (scores.token, scores.span), strict=True))
     for name, column in columns.items():
         if column is not None and np.shape(column) != (crowd.n_tokens,):
             raise ParameterError(
                 f"{name} must have {crowd.n_tokens} entries", got=str(np.shape(column))
             )
-    sentence, role = options.pop("sentence_confidence", None), options.pop("role", None)
     if isinstance(found, DocumentFormat):
-        scores = Scores(confidence, span_confidence, sentence)
         write_documents(documents_of(crowd, scores, role), path, found.name, **options)
         return
     _check_options(found.name, "writing", options, found.write_options)
     given = {name: column for name, column in columns.items() if column is not None}
     room = {name: column for name, column in given.items() if name in found.write_options}
     found.write(crowd, Path(path), **options, **room)
+
+
+def _model_name(result: Labelling) -> str:
+    """What a tool shows as the maker of the labels."""
+    provenance = result.provenance if isinstance(result, Result) else {}
+    return f"seqtruth-{provenance.get('method', 'labels')}"
 
 
 def write_documents(

@@ -25,7 +25,7 @@ def loads(data: bytes | memoryview | str) -> Any:
     except UnicodeError as error:
         raise json.JSONDecodeError(str(error)[:80], "", 0) from None
     except RecursionError:
-        raise json.JSONDecodeError("nested too deeply", "", 0) from None
+        raise json.JSONDecodeError("the depth of nesting is beyond the limit", "", 0) from None
 
 
 def _no_constant(name: str) -> Any:

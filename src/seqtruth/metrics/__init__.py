@@ -1,7 +1,7 @@
 """Scores: against a gold standard, between annotators, and of confidences."""
 
 from seqtruth.metrics.agreement import Agreement, Pairs, agreement, krippendorff_alpha, pairs
-from seqtruth.metrics.align import Aligned, Labelled, Source, align, as_labelling
+from seqtruth.metrics.align import Aligned, Source, align, as_labelling
 from seqtruth.metrics.annotators import (
     AnnotatorScores,
     Correlation,
@@ -15,7 +15,6 @@ from seqtruth.metrics.bootstrap import Comparison, paired_bootstrap
 from seqtruth.metrics.calibration import (
     Calibration,
     CalibrationScore,
-    Confident,
     Reliability,
     brier_score,
     calibration,
@@ -39,10 +38,8 @@ __all__ = [
     "Calibration",
     "CalibrationScore",
     "Comparison",
-    "Confident",
     "Correlation",
     "Evaluation",
-    "Labelled",
     "Pairs",
     "Reliability",
     "Score",

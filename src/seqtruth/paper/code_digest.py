@@ -12,7 +12,7 @@ import seqtruth
 
 _HOME = Path(seqtruth.__file__).parent
 #: Rooms that labels do not depend on.
-_OUTSIDE = ("cli", "checks", "datasets", "io", "metrics", "report", "reproduction", "simulation")
+_OUTSIDE = ("cli", "testing", "datasets", "io", "metrics", "report", "paper", "simulation")
 
 
 def code_digest(*modules: str) -> str:

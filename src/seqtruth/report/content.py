@@ -12,7 +12,7 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.metrics import Averages, Evaluation, Score
 from seqtruth.report.figures import Point, lines, scatter
 from seqtruth.report.mistakes import mistakes
-from seqtruth.report.subject import Subject
+from seqtruth.result import Result
 
 #: Agreement from which an annotator is relied on, and below which he is not.
 RELY, DOUBT = 0.7, 0.4
@@ -42,7 +42,7 @@ class Row(NamedTuple):
     mistakes: tuple[tuple[float, bool], ...]
 
 
-def headlines(result: Subject, spans: int, scores: Evaluation | None) -> list[Headline]:
+def headlines(result: Result, spans: int, scores: Evaluation | None) -> list[Headline]:
     """What there is, and how much of it can be taken as it is."""
     corpus, plain = result.corpus, result.scheme.kind == "plain"
     out = [Headline(f"{corpus.n_sentences:,}", _plural(corpus.n_sentences, "sentence"))]
@@ -61,7 +61,7 @@ def headlines(result: Subject, spans: int, scores: Evaluation | None) -> list[He
     return out
 
 
-def annotators(result: Subject, crowd: Crowd | None) -> list[Row]:
+def annotators(result: Result, crowd: Crowd | None) -> list[Row]:
     """All annotators, worst first."""
     annotators = result.annotators
     shares: list[tuple[tuple[float, bool], ...]] = [()] * len(annotators.names)
@@ -115,7 +115,7 @@ def trust_figure(rows: list[Row]) -> Markup | None:
     )  # fmt: skip
 
 
-def types(result: Subject) -> list[dict[str, Any]]:
+def types(result: Result) -> list[dict[str, Any]]:
     """Spans by type with their confidence, most frequent first."""
     by_type: dict[str, list[float]] = {}
     for span in result.spans():
@@ -138,7 +138,7 @@ def colour(all_types: tuple[str, ...], name: str) -> int:
     return all_types.index(name) % 8 if name in all_types else 7
 
 
-def convergence(result: Subject) -> dict[str, Any] | None:
+def convergence(result: Result) -> dict[str, Any] | None:
     """The rounds, thinned where there are very many, with their figure."""
     steps = result.history.steps
     if not steps:
@@ -175,7 +175,7 @@ def score_rows(scores: Evaluation) -> list[tuple[str, Score | Averages, bool]]:
     return [*rows, ("tokens, micro average", scores.token.micro, False)]
 
 
-def provenance(result: Subject) -> list[tuple[str, str]]:
+def provenance(result: Result) -> list[tuple[str, str]]:
     """Where the result comes from, as pairs of words."""
     known = dict(result.provenance)
     parameters = known.pop("parameters", {})

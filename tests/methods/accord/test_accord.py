@@ -102,7 +102,7 @@ def test_careful_annotators_weigh_more() -> None:
         result = Accord(predictor=predictor, max_iter=1).fit(crowd)
         weight = dict(zip(crowd.annotators, result.annotators.weight, strict=True))
         assert weight["careful-1"] > weight["sloppy"] > weight["spammer-1"]
-        assert {row["annotator"] for row in list(result.annotators)[:2]} == {
+        assert {row["annotator"] for row in list(result.annotators.ranked())[:2]} == {
             "spammer-1",
             "spammer-2",
         }

@@ -60,7 +60,7 @@ def test_every_careful_annotator_ranks_before_every_random_one(method):
     errors = {f"careful{i}": 0.1 for i in range(10)} | {f"random{i}": 1.0 for i in range(10)}
     crowd, gold = simulated(errors)
     result = method.fit(crowd)
-    ranked = [row["annotator"] for row in result.annotators]  # worst first
+    ranked = [row["annotator"] for row in result.annotators.ranked()]
     assert all(name.startswith("random") for name in ranked[:10])
     assert evaluate(result, gold).f1 > 0.97
 

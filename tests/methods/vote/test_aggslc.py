@@ -51,7 +51,7 @@ def test_max_iter_is_not_convergence() -> None:
 def test_worse_annotators_weigh_less() -> None:
     annotators = st.AggSLC(predictor=None).fit(small_crowd(n_sentences=150)).annotators
     assert annotators.weight[0] > annotators.weight[3] > annotators.weight[4]
-    assert next(iter(annotators))["annotator"] == "w4"
+    assert annotators.ranked().names[0] == "w4"
 
 
 def test_only_confident_sentences_are_learnt_from() -> None:

@@ -310,7 +310,9 @@ def test_results_do_not_hinge_on_the_clip(monkeypatch: pytest.MonkeyPatch) -> No
         for module in (vote, contested):
             monkeypatch.setattr(module, "loss_of", lambda y, clip=clip: -np.log(max(y, clip)))
         result = AggSLC(predictor=None).fit(crowd)
-        outcomes.append((result.tags.tolist(), [row["annotator"] for row in result.annotators]))
+        outcomes.append(
+            (result.tags.tolist(), [row["annotator"] for row in result.annotators.ranked()])
+        )
         objectives.add(tuple(result.history.objective))
     assert all(outcome == outcomes[0] for outcome in outcomes)
     assert len(objectives) == 5, "the clip is at work"

@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from seqtruth.atomic import atomic_path
 from seqtruth.errors import DataError, InputError
-from seqtruth.io.files import atomic_path, read_bytes, read_text, write_chunks
+from seqtruth.io.files import read_bytes, read_text, write_chunks
 from seqtruth.io.longtable.codes import NotWhole, whole_numbers
 
 #: Columns that mean something; others are ignored.
@@ -130,7 +131,7 @@ def check_names(name: str, names: list[str]) -> None:
             f"column {lacking[0]!r} is missing",
             where=name,
             got=f"columns {', '.join(map(str, names))}"[:120],
-            fix="a table needs the columns task, annotator and label",
+            fix="a table needs the columns task, worker and label",
         )
     for column in KNOWN:
         if names.count(column) > 1:

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from seqtruth.atomic import atomic_path
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataError
 from seqtruth.io.assemble import offsets_of
-from seqtruth.io.files import atomic_path
 from seqtruth.kernels.arrays import I32
 
 #: Rows written together, as one row group of a Parquet file.

@@ -46,7 +46,7 @@ class CATD(TruthDiscovery):
     >>> from seqtruth.data.crowd import Crowd
     >>> votes = {"a": [["X", "Y", "X", "X"]], "b": [["X", "Y", "X", "Y"]], "c": [["Y", "X", "X", "X"]]}
     >>> result = CATD().fit(Crowd.of(votes, [["t", "u", "v", "w"]]))
-    >>> [row["annotator"] for row in result.annotators]
+    >>> [row["annotator"] for row in result.annotators.ranked()]
     ['c', 'b', 'a']
     """
 

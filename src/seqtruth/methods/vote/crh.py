@@ -49,7 +49,7 @@ class CRH(TruthDiscovery):
     >>> from seqtruth.data.crowd import Crowd
     >>> votes = {"a": [["X", "Y", "X", "X"]], "b": [["X", "Y", "X", "Y"]], "c": [["Y", "X", "X", "X"]]}
     >>> result = CRH().fit(Crowd.of(votes, [["t", "u", "v", "w"]]))
-    >>> [row["annotator"] for row in result.annotators]
+    >>> [row["annotator"] for row in result.annotators.ranked()]
     ['c', 'b', 'a']
     """
 

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from seqtruth.atomic import atomic_path
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
 from seqtruth.errors import DataError, InputError
 from seqtruth.io.assemble import Columns, assemble, make_corpus, offsets_of
-from seqtruth.io.files import atomic_path
 from seqtruth.io.formats.conll.columns import check_writable, conll_chunks, noted_scheme
 from seqtruth.io.formats.conll.text import Sheet, parse_sheet
 
