@@ -12,7 +12,7 @@ from seqtruth.errors import InputError, ParameterError, SeqTruthError
 
 TWENTY = "".join(f"w{i} B-PER O\n\n" for i in range(20))
 SPAN = '{"text": "ab cd", "annotations": {"w": [%s]}}'
-HEAD = "task,annotator,token_index,label\n"
+HEAD = "task,worker,token_index,label\n"
 
 
 def tagged(*tags: object, n: int | None = None) -> str:
@@ -100,13 +100,13 @@ FAULTS = {
     ("a.jsonl", SPAN % '"O"'):
         "a.jsonl:1: annotator 'w': a span needs \"start\", \"end\" and \"label\"; got 'O'",
     # tables
-    ("a.csv", "task,annotator\n1,2\n"):
+    ("a.csv", "task,worker\n1,2\n"):
         "a.csv:1: column 'label' is missing; got columns task, annotator; a table needs the columns "
         "task, annotator and label",
-    ("a.csv", "task,annotator,label\n"): "a.csv: the table has no rows",
-    ("a.csv", "task,annotator,label\n1,2,3\n1,2\n"):
+    ("a.csv", "task,worker,label\n"): "a.csv: the table has no rows",
+    ("a.csv", "task,worker,label\n1,2,3\n1,2\n"):
         "a.csv:3: 2 columns where the header has 3; got '1,2'; check separators and quotes",
-    ("a.csv", "task,annotator,label\n1,2,3\n1,2,4\n"):
+    ("a.csv", "task,worker,label\n1,2,3\n1,2,4\n"):
         "a.csv:3: annotator '2' labelled task '1' twice; keep one of the two, or add a token_index "
         "column if the task is a sequence",
     ("a.csv", HEAD + "1,w,0,O\n1,w,0,O\n"):
@@ -123,21 +123,21 @@ FAULTS = {
     ("a.csv", HEAD + "1,w,-1,O\n"): "a.csv:2: token_index must not be negative; count from 0",
     ("a.csv", HEAD + ",w,0,O\n"): "a.csv:2: the task is empty",
     ("a.csv", HEAD + "1,,0,O\n"): "a.csv:2: the annotator is empty; name who gave the label",
-    ("a.csv", "task,annotator,token,label\n1,v,a,O\n1,w,b,O\n"):
+    ("a.csv", "task,worker,token,label\n1,v,a,O\n1,w,b,O\n"):
         "a.csv:3: the token differs from the one given before for the same place; got 'b'",
     ("a.csv", HEAD + "".join(f"{i},w,0,B-PER\n" for i in range(12)) + "t,w,0,X-PER\n"):
         "a.csv:14: tag 'X-PER' is not IOB2; expected B-, I- or O",
-    ("a.csv", 'task,annotator,label\n1,w,"abc\n2,w,x\n'):
+    ("a.csv", 'task,worker,label\n1,w,"abc\n2,w,x\n'):
         "a.csv:2: the label runs over lines, as if a quotation mark were not closed; got "
         "'abc\\n2,w,x\\n'; write a quotation mark as two inside quotes, or read with quoting=False",
-    ("a.csv", "task,annotator,start,end,label\n1,2,0,1,X\n"):
+    ("a.csv", "task,worker,start,end,label\n1,2,0,1,X\n"):
         "a.csv: a table with spans needs a column 'text' or 'tokens'; got columns task, annotator, "
         "label, start, end; start and end count characters of text, or tokens of tokens (joined by "
         "spaces)",
-    ("a.csv", 'task,annotator,start,end,label,text\n1,2,0,1,X,"a\nb"\n2,3,0,5,X,abc\n'):
+    ("a.csv", 'task,worker,start,end,label,text\n1,2,0,1,X,"a\nb"\n2,3,0,5,X,abc\n'):
         "a.csv:4: annotator '3': a span must lie inside the text (0 to 3) and not be empty; got 0 "
         "to 5; offsets count characters, the end is exclusive",
-    ("a.csv", "task,annotator,start,end,label,text\n1,2,0,,X,ab\n"):
+    ("a.csv", "task,worker,start,end,label,text\n1,2,0,,X,ab\n"):
         "a.csv:2: a span needs annotator, start, end and label; leave start, end and label empty "
         "where the annotator marked nothing",
 }  # fmt: skip

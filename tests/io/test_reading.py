@@ -79,10 +79,10 @@ def test_detected_schemes(tags: str, kind: str, tmp_path: Path) -> None:
         ("a", '{"tokens": ["x"], "annotations": {}}', "jsonl"),
         ("a.json", '{"tokens": ["x"], "annotations": {}}', "jsonl"),
         ("a.txt", "{ O\n", "conll"),
-        ("a.tsv", "task\tannotator\tlabel\n1\tw\tO\n", "tsv"),
+        ("a.tsv", "task\tworker\tlabel\n1\tw\tO\n", "tsv"),
         ("a.tsv", "EU\tB-ORG\n", "conll"),
-        ("a.data", "task,annotator,label\n1,w,O\n", "csv"),
-        ("a.CSV", "task,annotator,label\n1,w,O\n", "csv"),
+        ("a.data", "task,worker,label\n1,w,O\n", "csv"),
+        ("a.CSV", "task,worker,label\n1,w,O\n", "csv"),
     ],
 )
 def test_detected_formats(name: str, content: str, expected: str, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_texts_with_missing_tags_keep_text_and_offsets(tmp_path: Path) -> None:
 
 
 def test_tsv_made_without_quoting(tmp_path: Path) -> None:
-    text = 'task\tannotator\ttoken_index\ttoken\tlabel\ns\tw\t0\t"\tO\ns\tw\t1\t"\tO\n'
+    text = 'task\tworker\ttoken_index\ttoken\tlabel\ns\tw\t0\t"\tO\ns\tw\t1\t"\tO\n'
     crowd = read(tmp_path, "a.tsv", text, quoting=False)
     assert crowd.corpus.words(0) == ['"', '"']
 

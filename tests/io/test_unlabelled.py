@@ -44,7 +44,7 @@ def test_prose_is_not_taken_for_columns(tmp_path: Path) -> None:
 
 def test_content_tells_where_the_name_does_not(tmp_path: Path) -> None:
     assert words(read(tmp_path, "a", '{"tokens": ["New York"]}\n')) == [["New York"]]
-    assert words(read(tmp_path, "b.txt", "task,annotator,token,label\nx,w,Yes,O\n")) == [["Yes"]]
+    assert words(read(tmp_path, "b.txt", "task,worker,token,label\nx,w,Yes,O\n")) == [["Yes"]]
     assert words(read(tmp_path, "c.tsv", "New York\tB-LOC\nis\tO\n")) == [["New York", "is"]]
     io.write(Crowd.of({"w": [["O"]]}, [["Yes"]]), tmp_path / "d", "parquet")
     assert words(read_unlabelled(tmp_path / "d")) == [["Yes"]]
@@ -90,7 +90,7 @@ def test_conll_tags_are_passed_over(tmp_path: Path) -> None:
         ("a.jsonl", "[]", "a.jsonl:1: a line must hold one JSON object"),
         ("a.jsonl", '{"id": 1, "text": "a"}\n' * 2, "a.jsonl:2: sentence id '1' is given twice"),
         ("a.csv", "some,prose\n", "a.csv:1: column 'task' is missing"),
-        ("a.csv", "task,annotator,label\nx,w,cat\n", "a.csv: the table holds no tokens"),
+        ("a.csv", "task,worker,label\nx,w,cat\n", "a.csv: the table holds no tokens"),
     ],
 )
 def test_faults(name: str, text: str, fault: str, tmp_path: Path) -> None:
@@ -148,10 +148,10 @@ def test_tables(name: str, level: str, tmp_path: Path) -> None:
 
 def test_labels_of_tables_are_passed_over(tmp_path: Path) -> None:
     rows = "x,w,0,EU,B-X\nx,w,0,EU,I-X\nx,v,1,is,Q-\nx,,1,is,-\n"
-    corpus = read(tmp_path, "a.csv", "task,annotator,token_index,token,label\n" + rows)
+    corpus = read(tmp_path, "a.csv", "task,worker,token_index,token,label\n" + rows)
     assert words(corpus) == [["EU", "is"]]
     rows = "x,w,5,99,X,EU is\nx,w,q,,,\n"
-    corpus = read(tmp_path, "a.csv", "task,annotator,start,end,label,text\n" + rows)
+    corpus = read(tmp_path, "a.csv", "task,worker,start,end,label,text\n" + rows)
     assert words(corpus) == [["EU", "is"]]
     assert corpus.texts.to_pylist() == ["EU is"]
 
@@ -171,7 +171,7 @@ def test_a_pipe_is_read_once() -> None:
         assert read_unlabelled(f"/dev/fd/{out}").n_tokens == found
         os.close(out)
     out, into = os.pipe()
-    os.write(into, b"task,annotator,token,label\nx,w,Yes,O\n")
+    os.write(into, b"task,worker,token,label\nx,w,Yes,O\n")
     os.close(into)
     with pytest.raises(InputError, match="give --format csv"):
         read_unlabelled(f"/dev/fd/{out}")
