@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,11 +15,12 @@ from hypothesis import strategies as some
 
 import seqtruth as st
 from seqtruth.data.crowd import Crowd
-from seqtruth.engine import Facts, Labels, Parts, PartsResult, Sums, add
+from seqtruth.engine import Facts, Labels, Parts, StoredResult, Sums, add
 from seqtruth.errors import DataError, DataWarning, ParameterError
 from seqtruth.history import Step
 from seqtruth.methods.base import Aggregator
 from seqtruth.methods.bayes.bsc import BSCCV
+from seqtruth.methods.folds import Folds, document_folds
 from seqtruth.testing import small_crowd
 from strategies import crowds
 
@@ -30,7 +33,7 @@ class Slices(Parts):
         self.crowds = [crowd[a:b] for a, b in pairwise(bounds)]
         self.passes = 0
         self.facts = Facts(
-            crowd.scheme, crowd.annotators, crowd.n_sentences, crowd.n_tokens, len(crowd.tags),
+            crowd.scheme, crowd.annotators, crowd.n_sentences, crowd.n_tokens, int((crowd.tags >= 0).sum()),
             crowd.annotator_sentences, crowd.annotator_tokens, crowd.corpus.tokens is not None,
             crowd.digest(),
         )  # fmt: skip
@@ -48,7 +51,7 @@ class Slices(Parts):
     def write(self, function: Callable[[Crowd], Labels], path: str | Path) -> None:
         np.save(path, np.concatenate([function(part).tags for part in self.crowds]))
 
-    def tags(self, result: PartsResult) -> np.ndarray:
+    def tags(self, result: StoredResult) -> np.ndarray:
         return np.concatenate([result.label(part).tags for part in self.crowds])
 
 
@@ -67,6 +70,9 @@ METHODS: dict[str, Aggregator] = {
     "hmm-crowd from the vote": st.HMMCrowd(text_features=False, start="mv", worker_model="cm"),
     "bsc-seq": st.BSCSeq(),
     "bsc-cv": BSCCV(),
+    "crh": st.CRH(),
+    "catd, random ties": st.CATD(ties="random", seed=2, decoding="none"),
+    "optsla": st.OptSLA(predictor=None),
 }
 
 
@@ -132,24 +138,72 @@ def test_checkpoint_goes_on(tmp_path: Path) -> None:
     assert parts.passes < 8
 
 
-def test_predictor_learns_from_a_sample() -> None:
+@pytest.mark.filterwarnings("ignore::seqtruth.errors.ConvergenceWarning")
+def test_the_prediction_module_is_the_same_in_parts() -> None:
     crowd = st.datasets.load("demo").crowd
-    gold = st.datasets.load("demo").gold.labelling().tags
-    method = st.AggSLC(predictor=st.predictors.CRF(max_iter=20), max_iter=5, tol=0.01)
-    one, two = Slices(crowd, []), Slices(crowd, [100, 300])
-    found, again = method.fit(one), method.fit(two)
-    np.testing.assert_array_equal(one.tags(found), two.tags(again))
-    assert found.tagger is not None
-    assert found.tagger.tag(["Marta", "Lindqvist", "left", "."])[0] != "O"
-    plain = st.AggSLC(predictor=None, max_iter=5).fit(crowd).tags
-    assert (one.tags(found) == gold).mean() > (plain == gold).mean()
+    method = st.AggSLC(predictor=st.predictors.CRF(max_iter=20), max_iter=3, tol=0.0)
+    whole, parts = method.fit(crowd), Slices(crowd, [100, 300])
+    found = method.fit(parts)
+    np.testing.assert_array_equal(parts.tags(found), whole.tags)
+    np.testing.assert_allclose(found.annotators.weight, whole.annotators.weight, rtol=1e-9)
+    for mine, theirs in zip(found.history.steps, whole.history.steps, strict=True):
+        assert mine.objective == pytest.approx(theirs.objective)
+        assert (mine.confident, mine.change) == (theirs.confident, theirs.change)
+    words = ["Marta", "Lindqvist", "left", "Oslo", "."]
+    assert found.tagger is not None and whole.tagger is not None
+    assert found.tagger.tag(words) == whole.tagger.tag(words)
+
+
+@pytest.mark.filterwarnings("ignore::seqtruth.errors.ConvergenceWarning")
+def test_a_sample_is_drawn_by_name() -> None:
+    crowd = st.datasets.load("demo").crowd
+    method = st.AggSLC(
+        predictor=st.predictors.CRF(max_iter=10), max_iter=2, tol=0.0, folds=2, sample=100
+    )
+    whole, parts = method.fit(crowd), Slices(crowd, [7, 250])
+    np.testing.assert_array_equal(parts.tags(method.fit(parts)), whole.tags)
+    everything = replace(method, sample=10**6).fit(crowd)
+    assert (everything.tags != whole.tags).any()
+
+
+def test_folds_are_dealt_alike_in_parts_and_on_disk() -> None:
+    crowd = st.datasets.load("demo").crowd
+    for corpus in (crowd, crowd[:4]):  # by document, by sentence
+        whole = document_folds(corpus.corpus, 3, 1)
+        parts = Slices(corpus, [1, 2])
+        folds = Folds.deal(parts, 3, 1)
+        np.testing.assert_array_equal(
+            np.concatenate([folds.of(part.corpus) for part in parts.crowds]), whole
+        )
+        assert set(whole.tolist()) == {0, 1, 2}
+
+
+def test_checkpoint_with_a_predictor_goes_on(tmp_path: Path) -> None:
+    crowd = small_crowd()
+    quick = st.predictors.CRF(max_iter=10, further_iter=4)
+    method = st.AggSLC(predictor=quick, folds=2, threshold=0.3, max_iter=3, tol=0.0)
+
+    def stop(step: Step) -> None:
+        raise KeyboardInterrupt
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        straight = method.fit(Slices(crowd, [7]))
+        with pytest.raises(KeyboardInterrupt):
+            method.fit(Slices(crowd, [7]), checkpoint=tmp_path, progress=stop)
+        found = method.fit(Slices(crowd, [7]), checkpoint=tmp_path, resume=True)
+    np.testing.assert_array_equal(found.annotators.weight, straight.annotators.weight)
 
 
 def test_what_parts_cannot_do() -> None:
     crowd = small_crowd()
     parts = Slices(crowd, [5])
-    with pytest.raises(ParameterError, match="in memory"):
-        st.CRH().fit(parts)
+    with pytest.raises(ParameterError, match=r"in memory.*use one of mv, ds, crh, catd, bsc-seq"):
+        st.Accord().fit(parts)
+    with pytest.raises(ParameterError, match="set prediction to cross-fit"):
+        st.OptSLA(predictor=st.predictors.CRF()).fit(parts)
+    with pytest.raises(ParameterError, match="known beforehand"):
+        st.MajorityVote().fit(parts, crowd)  # type: ignore[call-overload]
     with pytest.raises(ParameterError, match="table of all words"):
         st.HMMCrowd().fit(parts)
     with pytest.raises(ParameterError, match="abstains"):

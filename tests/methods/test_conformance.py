@@ -7,12 +7,13 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 from seqtruth import testing
 from seqtruth.methods import METHODS, Aggregator
 from seqtruth.methods.accord.accord import Accord
-from seqtruth.methods.base import Outcome, Task
+from seqtruth.methods.task import Decision, Outcome, Task
 from seqtruth.methods.vote.aggslc import AggSLC
 from seqtruth.methods.vote.majority import MajorityVote
 from seqtruth.predictors import CRF, BiLSTM
@@ -90,8 +91,10 @@ class _Stubborn(Aggregator):
     name = "stubborn"
 
     def _fit(self, task: Task) -> Outcome:
-        vote = MajorityVote()._fit(task)
-        return vote._replace(tags=vote.tags * 0 + max(task.crowd.scheme.outside, 0))
+        crowd = task.crowd
+        tags = np.full(crowd.n_tokens, max(crowd.scheme.outside, 0), np.int8)
+        even = np.full((crowd.n_tokens, crowd.n_labels), 1 / crowd.n_labels, np.float32)
+        return Outcome(Decision(tags, even), np.ones(crowd.n_annotators))
 
 
 def test_the_suite_can_fail() -> None:

@@ -13,10 +13,11 @@ from oracles.paths import Enumeration, log_sum, path_score
 from seqtruth import datasets, evaluate
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
+from seqtruth.engine import MemoryParts
 from seqtruth.errors import ConvergenceWarning, DataError, ParameterError
 from seqtruth.kernels.chain import Chain
-from seqtruth.methods.base import Task
 from seqtruth.methods.crf_ma import CRFMA, Rows, _Fit, update_pi
+from seqtruth.methods.task import Task
 from seqtruth.predictors import CRF
 from seqtruth.testing import small_crowd
 
@@ -24,7 +25,7 @@ QUICK = CRF(max_iter=12, further_iter=6)
 
 
 def fit_of(crowd: Crowd, known: np.ndarray | None = None, **settings) -> _Fit:
-    task = Task(crowd, known, None, None)
+    task = Task(MemoryParts(crowd), known)
     return _Fit(CRFMA(predictor=QUICK, **settings), task, Rows.of(task))
 
 

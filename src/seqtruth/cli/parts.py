@@ -10,7 +10,7 @@ from seqtruth.cli.display import note, print_json, progress
 from seqtruth.errors import ParameterError
 
 if TYPE_CHECKING:
-    from seqtruth.engine import Parts, PartsResult
+    from seqtruth.engine import Parts, StoredResult
 
 ENGINES = ("memory", "stream", "spark")
 
@@ -52,10 +52,12 @@ def aggregate_parts(
     from seqtruth.methods import make_method
 
     maker = make_method(method, seed=seed)
+    maker.check_engine(engine)
     check_tagger(tagger, maker)
     began = time.perf_counter()
     with progress(f"{maker.name}, {engine} engine", quiet):
         parts = _open(annotations, engine, scheme)
+        check_tagger(tagger, maker.resolved(parts.facts.has_text))
         result = maker.fit(parts, checkpoint=checkpoint, resume=resume)
         result.write(output)
     written = [output]
@@ -81,7 +83,7 @@ def _open(annotations: str, engine: str, scheme: str | None) -> Parts:
     return ParquetParts(annotations, scheme)
 
 
-def _summary(result: PartsResult, seconds: float, written: list[str]) -> dict[str, Any]:
+def _summary(result: StoredResult, seconds: float, written: list[str]) -> dict[str, Any]:
     facts = result.parts.facts
     return {
         **result.provenance,

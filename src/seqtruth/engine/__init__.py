@@ -3,18 +3,23 @@
 from os import PathLike
 from typing import Any
 
+from seqtruth.data.crowd import Crowd
 from seqtruth.engine.base import Facts, Labels, Parts, SparkFrame, Sums, add
-from seqtruth.engine.result import PartsResult
+from seqtruth.engine.memory import MemoryParts
+from seqtruth.engine.remembered import Remembered
+from seqtruth.engine.result import StoredResult
 from seqtruth.engine.streaming import ParquetParts
 from seqtruth.errors import DataError
 
 __all__ = [
     "Facts",
     "Labels",
+    "MemoryParts",
     "ParquetParts",
     "Parts",
-    "PartsResult",
+    "Remembered",
     "SparkFrame",
+    "StoredResult",
     "Sums",
     "add",
     "as_parts",
@@ -41,9 +46,11 @@ def stream(path: str | PathLike[str], scheme: str | None = None) -> ParquetParts
 
 
 def as_parts(data: Any) -> Parts:
-    """A crowd in parts, from itself or from a Spark frame."""
+    """A crowd in parts, from itself, from a crowd in memory or from a Spark frame."""
     if isinstance(data, Parts):
         return data
+    if isinstance(data, Crowd):
+        return MemoryParts(data)
     from seqtruth.engine.spark import SparkParts, is_spark_frame
 
     if is_spark_frame(data):

@@ -1,10 +1,11 @@
 """The engine interface: a crowd in parts that can be mapped over and added up, and nothing more.
 
-A method that can work on parts asks two things of an engine: *add up* what a pure function finds in
-every part (votes, losses, expected counts: small arrays by name), and *write* what another pure
-function makes of every part. In each round only those sums travel. Functions get a part as a
-:class:`~seqtruth.data.crowd.Crowd` that knows all annotators and all labels by the same numbers everywhere,
-so they are the very kernels that work on a whole crowd.
+A crowd in memory is a crowd in one part (:mod:`seqtruth.engine.memory`); a table larger than memory
+and one on a cluster have many. A method that works on parts asks two things of an engine: *add up*
+what a pure function finds in every part (votes, losses, expected counts: small arrays by name), and
+*write* what another pure function makes of every part. In each round only those sums travel.
+Functions get a part as a :class:`~seqtruth.data.crowd.Crowd` that knows all annotators and all labels
+by the same numbers everywhere, so they are the very kernels that work on a whole crowd.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import Scheme
+from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F32, F64, I8, I64
 
 #: Arrays by name, to be added up over parts.
@@ -32,7 +34,8 @@ class Facts:
     Parameters
     ----------
     scheme, annotators : labels and annotators; their numbers are the same in every part.
-    n_sentences, n_tokens, n_annotations : sizes.
+    n_sentences, n_tokens : sizes.
+    n_annotations : tags given; one that is missing inside a row is no annotation.
     annotator_sentences, annotator_tokens : int64[W], how much each annotator labelled.
     has_text : whether there are tokens to learn from.
     digest : names the input, for provenance and checkpoints; cheap (files, sizes, check sums).
@@ -60,6 +63,16 @@ class Parts(ABC):
     """A crowd in parts, on one machine or many. Sentences are never cut, nor spread over parts."""
 
     facts: Facts
+    #: Whether there is one part only, the same object in every pass.
+    in_memory: bool = False
+
+    @property
+    def whole(self) -> Crowd:
+        """The crowd as one; only where it is in memory."""
+        raise ParameterError(
+            "this needs the whole crowd in memory", got=type(self).__name__,
+            fix="read the crowd into memory",
+        )  # fmt: skip
 
     @property
     def scheme(self) -> Scheme:

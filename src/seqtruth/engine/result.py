@@ -1,4 +1,4 @@
-"""What an aggregator hands back for a crowd in parts: the labels stay where the data is."""
+"""What an aggregator hands back where the crowd is not in memory: the labels stay with the data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from seqtruth.result import Annotators
 
 
 @dataclass(frozen=True, eq=False)
-class PartsResult:
+class StoredResult:
     """Annotators' reliabilities, the history, and a rule that labels each part on its own.
 
     Parameters

@@ -7,57 +7,33 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self, overload
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
 from seqtruth._version import __version__
 from seqtruth.data.crowd import Crowd, Labelling
 from seqtruth.data.ragged import gather
-from seqtruth.engine import Parts, PartsResult, SparkFrame, as_parts
+from seqtruth.engine import MemoryParts, Parts, Remembered, SparkFrame, StoredResult, as_parts
 from seqtruth.errors import DataWarning, InputError, ParameterError
-from seqtruth.history import History
-from seqtruth.kernels.arrays import F32, F64, I8, Bool
-from seqtruth.kernels.vote import weighted_vote
+from seqtruth.kernels.arrays import I8, Bool
 from seqtruth.methods.abstention import spoken_and_seen, stretches
-from seqtruth.methods.loop import Checkpoint, Progress, Rules, fingerprint, rules_for
-from seqtruth.methods.parts import PartsOutcome, PartsTask, alone, result_of, unsupported
+from seqtruth.methods.loop import Checkpoint, Progress, fingerprint
+from seqtruth.methods.task import (
+    Decision,
+    Outcome,
+    Task,
+    decided,
+    judged,
+    settled,
+    voted,
+    written,
+)
 from seqtruth.metrics.align import align
-from seqtruth.metrics.annotators import annotator_scores
-from seqtruth.predictors.tagger import Tagger
+from seqtruth.metrics.annotators import AnnotatorScores
 from seqtruth.result import Annotators, Result
-
-
-class Task(NamedTuple):
-    """What a method's inside gets to work on."""
-
-    crowd: Crowd
-    known: I8 | None
-    checkpoint: Checkpoint | None
-    progress: Progress | None
-
-    def rules(self, max_iter: int, tol: float, measure: str = "objective") -> Rules:
-        return rules_for(max_iter, tol, measure, self.checkpoint, self.progress)
-
-
-class Outcome(NamedTuple):
-    """What a method's inside hands back.
-
-    ``judged`` marks sentences labelled without any vote; ``span_confidence`` [T] and
-    ``sentence_confidence`` [S] are for methods that have better than what follows from
-    ``probabilities``.
-    """
-
-    tags: I8
-    probabilities: F32
-    weight: F64
-    history: History = History()
-    tagger: Tagger | None = None
-    confusion: F32 | None = None
-    judged: np.ndarray | None = None
-    span_confidence: F32 | None = None
-    sentence_confidence: F64 | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +51,8 @@ class Aggregator(ABC):
     promises_legal: ClassVar[bool] = False
     #: Conformance checks that do not apply, each with the reason (see :mod:`seqtruth.testing`).
     exempt: ClassVar[Mapping[str, str]] = {}
+    #: Whether sums over parts are all the method needs, so that it runs on every engine.
+    adds_up: ClassVar[bool] = False
 
     abstain: str | None = None
 
@@ -98,7 +76,7 @@ class Aggregator(ABC):
         checkpoint: str | Path | None = None,
         resume: bool = False,
         progress: Progress | None = None,
-    ) -> PartsResult: ...
+    ) -> StoredResult: ...
 
     def fit(
         self,
@@ -108,28 +86,40 @@ class Aggregator(ABC):
         checkpoint: str | Path | None = None,
         resume: bool = False,
         progress: Progress | None = None,
-    ) -> Result | PartsResult:
+    ) -> Result | StoredResult:
         """Aggregate.
 
         Parameters
         ----------
         crowd : the annotations; left untouched. A crowd in parts (:mod:`seqtruth.engine`) or a Spark
-            frame is worked on where it lies, by methods that can.
+            frame is worked on where it lies, by methods that can (:meth:`check_engine`).
         gold : true labels known for some sentences; kept fixed and used to judge the annotators.
         checkpoint : folder in which every finished round is kept.
         resume : go on from what is there.
         progress : called with each finished :class:`~seqtruth.history.Step`.
         """
-        if getattr(self, "seed", 0) < 0:
-            raise ParameterError("seed must not be negative", got=str(getattr(self, "seed", 0)))
+        if self._seed is not None and self._seed < 0:
+            raise ParameterError("seed must not be negative", got=str(self._seed))
         if checkpoint is not None and Path(checkpoint).exists() and not Path(checkpoint).is_dir():
             raise InputError("a checkpoint is a folder", where=str(checkpoint), got="a file")
-        if not isinstance(crowd, Crowd):
-            parts = as_parts(crowd)
-            ready = self.resolved(parts.facts.has_text)
-            return ready._on_parts(parts, gold, checkpoint, resume, progress)
-        ready = self.resolved(crowd.corpus.tokens is not None)
-        return ready._on_crowd(crowd, gold, checkpoint, resume, progress)
+        if isinstance(crowd, Crowd):
+            crowd, known = _with_known(crowd, gold)
+            crowd, known, spoken = self._without_abstentions(crowd, known)
+            digest = crowd.digest()
+            if known is not None:
+                digest += hashlib.sha256(known.tobytes()).hexdigest()
+            parts: Parts = MemoryParts(crowd, digest)
+        else:
+            self.check_engine("parts", known=gold is not None)
+            parts, known, spoken = as_parts(crowd), None, None
+        ready = self.resolved(parts.facts.has_text)
+        kept = ready._kept(checkpoint, parts.facts.digest, resume)
+        task = Task(parts, known, kept, progress)
+        if spoken is not None and not ready.trains_tagger:
+            outcome = ready._between_silences(task, spoken)
+        else:
+            outcome = ready._outcome(task)
+        return ready._result(task, outcome)
 
     def resolved(self, has_text: bool) -> Self:
         """The method with every word that depends on the data resolved, as :meth:`fit` does first.
@@ -145,102 +135,101 @@ class Aggregator(ABC):
         """Whether the result will have a tagger, as far as can be told without the data."""
         return False
 
-    def _on_crowd(
-        self,
-        crowd: Crowd,
-        gold: Crowd | Labelling | None,
-        checkpoint: str | Path | None,
-        resume: bool,
-        progress: Progress | None,
-    ) -> Result:
-        crowd, known = _with_known(crowd, gold)
-        spoken = None
-        if self.abstain is not None:
-            label = crowd.scheme.index(self.abstain)
-            spoken, seen = spoken_and_seen(crowd, self.abstain)
-            crowd = crowd.abstaining(self.abstain)
-            known = np.full(crowd.n_tokens, -1, np.int8) if known is None else known
-            known = np.where(seen & ~spoken & (known < 0), np.int8(label), known)
-        digest = crowd.digest()
-        if known is not None:
-            digest += hashlib.sha256(known.tobytes()).hexdigest()
-        task = Task(crowd, known, self._kept(checkpoint, digest, resume), progress)
-        if spoken is not None and known is not None and not self.trains_tagger:
-            outcome = self._between_silences(task, spoken, known)
-        else:
-            outcome = self._alone(task) if crowd.n_annotators == 1 else self._fit(task)
-        return self._result(crowd, known, digest, outcome)
+    def check_engine(self, engine: str, known: bool = False) -> None:
+        """Raise for what cannot be had on an engine, before anything is opened.
 
-    def _on_parts(
-        self,
-        parts: Parts,
-        gold: Crowd | Labelling | None,
-        checkpoint: str | Path | None,
-        resume: bool,
-        progress: Progress | None,
-    ) -> PartsResult:
-        if gold is not None or self.abstain is not None:
-            what = "labels known beforehand" if gold is not None else "a tag that abstains"
-            raise unsupported(self.name, f"{what} cannot be used", "read the crowd into memory")
-        digest = parts.facts.digest
-        task = PartsTask(parts, self._kept(checkpoint, digest, resume), progress)
-        if parts.n_annotators == 1:
-            outcome = alone(task, self.promises_legal)
-        else:
-            outcome = self._fit_parts(task)
-        return result_of(parts, outcome, self._provenance(digest))
+        Parameters
+        ----------
+        engine : ``"memory"``; all others have the crowd in parts.
+        known : whether labels known beforehand are to be used.
+        """
+        if engine == "memory":
+            return
+        reason = self._needs_memory()
+        if reason is None and known:
+            reason = "labels known beforehand cannot be used", "read the crowd into memory"
+        if reason is not None:
+            what, fix = reason
+            raise ParameterError(f"{self.name} on a crowd in parts: {what}", fix=fix)
+
+    def _needs_memory(self) -> tuple[str, str] | None:
+        """Why these settings need the whole crowd in memory, and what to do; None where they do not."""
+        if not self.adds_up:
+            return (
+                "this method needs all of it in memory",
+                f"read the crowd into memory, or use one of {', '.join(_that_add_up())}",
+            )
+        if self.abstain is not None:
+            return "a tag that abstains cannot be used", "read the crowd into memory"
+        return None
+
+    @property
+    def _seed(self) -> int | None:
+        """Methods that draw anything are :class:`Seeded`."""
+        return None
 
     def _kept(self, folder: str | Path | None, digest: str, resume: bool) -> Checkpoint | None:
         if folder is None:
             return None
         return Checkpoint(Path(folder), fingerprint(self.name, self.parameters(), digest), resume)
 
-    def _between_silences(self, task: Task, spoken: Bool, known: I8) -> Outcome:
-        """Fit where somebody speaks; elsewhere what is known, silence included, stands."""
-        part = stretches(task.crowd, spoken)
-        inner = task._replace(crowd=part.crowd, known=known[part.token])
-        outcome = self._alone(inner) if task.crowd.n_annotators == 1 else self._fit(inner)
-        n_labels = task.crowd.n_labels
-        rest = np.full((task.crowd.n_tokens, n_labels), 1.0 / n_labels, np.float32)
-        rest[known >= 0] = np.eye(n_labels, dtype=np.float32)[known[known >= 0]]
-        return outcome._replace(
-            tags=part.back(outcome.tags, known),
-            probabilities=part.back(outcome.probabilities, rest),
-            judged=None,
-            span_confidence=None,
-            sentence_confidence=None,
-        )
+    def _without_abstentions(
+        self, crowd: Crowd, known: I8 | None
+    ) -> tuple[Crowd, I8 | None, Bool | None]:
+        """The crowd without votes for the abstaining tag, which is known where nobody says more;
+        and the tokens on which somebody does."""
+        if self.abstain is None:
+            return crowd, known, None
+        label = crowd.scheme.index(self.abstain)
+        spoken, seen = spoken_and_seen(crowd, self.abstain)
+        known = np.full(crowd.n_tokens, -1, np.int8) if known is None else known
+        known = np.where(seen & ~spoken & (known < 0), np.int8(label), known)
+        return crowd.abstaining(self.abstain), known, spoken
 
-    def _alone(self, task: Task) -> Outcome:
-        """One annotator: nobody to compare him with. His labels stand, unless a tagger is wanted."""
+    def _between_silences(self, task: Task, spoken: Bool) -> Outcome:
+        """Fit where somebody speaks; elsewhere what is known, silence included, stands."""
+        crowd, known = task.crowd, task.known
+        assert known is not None
+        part = stretches(crowd, spoken)
+        outcome = self._outcome(task.on(part.crowd, known[part.token]))
+        found = decided(outcome.labels, part.crowd)
+        n_labels = crowd.n_labels
+        rest = np.full((crowd.n_tokens, n_labels), 1.0 / n_labels, np.float32)
+        rest[known >= 0] = np.eye(n_labels, dtype=np.float32)[known[known >= 0]]
+        labels = Decision(part.back(found.tags, known), part.back(found.probabilities, rest))
+        return outcome._replace(labels=labels)
+
+    def _outcome(self, task: Task) -> Outcome:
+        """Fit; but an annotator alone has nobody to be compared with.
+
+        Their labels stand, made legal where the method promises that, unless a tagger is wanted.
+        """
+        if task.parts.n_annotators != 1:
+            return self._fit(task)
         if self.trains_tagger:
             warnings.warn(
-                "there is only one annotator, with nobody to compare him with",
+                "there is only one annotator, with nobody to compare them with",
                 DataWarning,
                 stacklevel=3,
             )
             return self._fit(task)
         warnings.warn(
-            "there is only one annotator: his labels are taken as they are",
+            "there is only one annotator: their labels are taken as they are",
             DataWarning,
             stacklevel=3,
         )
         ones = np.ones(1)
-        vote = weighted_vote(
-            task.crowd, ones, np.ones(task.crowd.n_labels), known=task.known,
+        labels = partial(
+            voted,
+            weights=ones,
+            units=np.ones(task.parts.n_labels),
+            known=task.known,
             decoding="exact" if self.promises_legal else "none",
-        )  # fmt: skip
-        return Outcome(vote.tags, vote.probabilities, ones)
+        )
+        return Outcome(labels, ones)
 
     @abstractmethod
     def _fit(self, task: Task) -> Outcome: ...
-
-    def _fit_parts(self, task: PartsTask) -> PartsOutcome:
-        """The same on a crowd in parts; methods that need all of it at once do not have it."""
-        raise unsupported(
-            self.name, "this method needs all of it in memory",
-            "read the crowd into memory, or use mv, ds, aggslc, hmm-crowd or bsc-seq",
-        )  # fmt: skip
 
     def parameters(self) -> dict[str, Any]:
         """Hyper-parameters as plain values."""
@@ -250,29 +239,23 @@ class Aggregator(ABC):
             for name, value in values.items()
         }
 
-    def _result(self, crowd: Crowd, known: I8 | None, digest: str, outcome: Outcome) -> Result:
-        decided = crowd.covered.copy()
-        if outcome.judged is not None:
-            decided |= outcome.judged
-        if known is not None:
-            has = np.repeat(np.arange(crowd.n_sentences), np.diff(crowd.corpus.token_offsets))
-            decided[has[known >= 0]] = True
-        per_token = np.repeat(decided, np.diff(crowd.corpus.token_offsets))
-        tags = np.where(per_token, outcome.tags, np.int8(-1))
-        labelling = Labelling(crowd.corpus, crowd.scheme, tags)
+    def _result(self, task: Task, outcome: Outcome) -> Result | StoredResult:
+        """Judge the annotators against the labels, in one more pass, and put everything together."""
+        parts, facts = task.parts, task.parts.facts
+        parts = parts.seeing_text() if outcome.reads else parts
+        labels = Remembered(partial(settled, labels=outcome.labels, known=task.known))
+        counts = parts.add_up(partial(judged, labels=labels))
         annotators = Annotators(
-            crowd.annotators,
-            outcome.weight,
-            crowd.annotator_sentences,
-            crowd.annotator_tokens,
-            annotator_scores(crowd, labelling).f1 if tags.size and decided.any()
-            else np.full(crowd.n_annotators, np.nan),
-            outcome.confusion,
+            facts.annotators, outcome.weight, facts.annotator_sentences, facts.annotator_tokens,
+            AnnotatorScores.of(facts.annotators, counts).f1, outcome.confusion,
         )  # fmt: skip
+        about = annotators, outcome.history, outcome.tagger, self._provenance(facts.digest)
+        if not parts.in_memory:
+            return StoredResult(parts, partial(written, labels=labels), *about)
+        found, corpus = labels(parts.whole), parts.whole.corpus
         return Result(
-            crowd.corpus, crowd.scheme, tags, outcome.probabilities, annotators, outcome.history,
-            outcome.tagger, self._provenance(digest), outcome.span_confidence,
-            outcome.sentence_confidence,
+            corpus, parts.scheme, found.tags, found.probabilities, *about, found.span_confidence,
+            found.sentence_confidence,
         )  # fmt: skip
 
     def _provenance(self, digest: str) -> dict[str, Any]:
@@ -280,9 +263,34 @@ class Aggregator(ABC):
             "seqtruth": __version__,
             "method": self.name,
             "parameters": self.parameters(),
-            "seed": getattr(self, "seed", None),
+            "seed": self._seed,
             "input": digest,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seeded(Aggregator):
+    """A method that draws at random.
+
+    Parameters
+    ----------
+    seed : same seed, same bytes.
+    """
+
+    seed: int = 0
+
+    @property
+    def _seed(self) -> int | None:
+        return self.seed
+
+
+def _that_add_up() -> list[str]:
+    """Names of the methods that run on every engine as they come."""
+    from seqtruth.methods.registry import METHODS  # which imports this module
+
+    return [
+        name for name, kind in METHODS.items() if kind.adds_up and kind()._needs_memory() is None
+    ]
 
 
 def _with_known(crowd: Crowd, gold: Crowd | Labelling | None) -> tuple[Crowd, I8 | None]:

@@ -17,9 +17,10 @@ from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F32, F64, I8, I64, Bool
 from seqtruth.kernels.chain import Chain, forward_backward, viterbi
 from seqtruth.kernels.vote import weighted_vote
-from seqtruth.methods.base import Aggregator, Outcome, Task, check_positive
+from seqtruth.methods.base import Aggregator, check_positive
 from seqtruth.methods.loop import Round, State, iterate
 from seqtruth.methods.reliability import check_reliability, known_accuracies
+from seqtruth.methods.task import Decision, Outcome, Task
 from seqtruth.metrics.annotators import annotator_scores
 from seqtruth.predictors.crf.crf import CRF, clamp
 from seqtruth.predictors.tagger import Tagger
@@ -125,15 +126,13 @@ class CRFMA(Aggregator):
         if not len(rows.sentence):
             crowd = task.crowd
             empty = np.full((crowd.n_tokens, crowd.n_labels), 1.0 / crowd.n_labels, np.float32)
-            return Outcome(np.zeros(crowd.n_tokens, np.int8), empty, np.ones(crowd.n_annotators))
+            nothing = Decision(np.zeros(crowd.n_tokens, np.int8), empty)
+            return Outcome(nothing, np.ones(crowd.n_annotators))
         rules = task.rules(self.max_iter, self.tol, "log posterior")
         state, history = iterate(fit.start, fit.advance, rules)
-        tags, probabilities = fit.read_off(state)
+        labels = Decision(*fit.read_off(state), np.ones(task.crowd.n_sentences, np.bool_))
         weight = state["pi"] / max(float(state["pi"].mean()), 1e-300)
-        return Outcome(
-            tags, probabilities, weight, history, Tagger(fit.model(state), task.crowd.scheme),
-            judged=np.ones(task.crowd.n_sentences, np.bool_),
-        )  # fmt: skip
+        return Outcome(labels, weight, history, Tagger(fit.model(state), task.crowd.scheme))
 
 
 class Rows(NamedTuple):

@@ -1,139 +1,26 @@
-"""The prediction module: train on confident sentences, predict the others, count as one more annotator.
-
-:class:`PredictionModule` keeps models through the rounds of AggSLC; :func:`cross_fit` and
-:func:`train_on_all` train afresh, several models at a time.
-"""
+"""Cross-fitting: every sentence is judged by a model that has not seen its document."""
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from seqtruth import archive
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
-from seqtruth.errors import DataError, ParameterError
-from seqtruth.kernels.arrays import F32, F64, I8, I64, Bool
-from seqtruth.kernels.random import sentence_keys
+from seqtruth.errors import DataError
+from seqtruth.kernels.arrays import F32, I8, I64, Bool
 from seqtruth.kernels.threads import threads
-from seqtruth.methods.loop import State
-from seqtruth.predictors.base import Predictor, Storable
-from seqtruth.predictors.registry import as_storable, stored_kind
+from seqtruth.methods.folds import document_folds
+from seqtruth.predictors.base import Predictor
 
-SPLITS = ("cross-fit", "low-confidence")
 log = logging.getLogger("seqtruth")
-
-
-@dataclass
-class PredictionModule:
-    """Trains copies of a predictor as the aggregate changes.
-
-    ``low-confidence`` is the paper's split: one model, trained on sentences with ξ above the
-    threshold, predicts the others. ``cross-fit`` keeps K models; each is trained on the confident
-    sentences outside its fold and predicts all of its fold, so that every sentence gets a
-    prediction from a model that has not seen its (noisy) labels. Folds are made of whole documents.
-    Training is incremental: a model goes on from its parameters of the round before.
-
-    Parameters
-    ----------
-    predictor : what to copy.
-    corpus, scheme : the text and its labels.
-    split : ``"cross-fit"`` or ``"low-confidence"``.
-    threshold : ξ above which a sentence is used for training.
-    folds : K.
-    seed : shuffles the folds.
-    """
-
-    predictor: Predictor
-    corpus: Corpus
-    scheme: Scheme
-    split: str
-    threshold: float
-    folds: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        if self.split not in SPLITS:
-            raise ParameterError(
-                f"prediction must be one of {', '.join(SPLITS)}", got=repr(self.split)
-            )
-        if self.folds < 2:
-            raise ParameterError("folds must be at least 2", got=str(self.folds))
-        count = self.folds if self.split == "cross-fit" else 1
-        self.models: list[Predictor] = [self.predictor.clone() for _ in range(count)]
-        self.fold = document_folds(self.corpus, self.folds, self.seed)
-
-    def update(self, targets: I8 | F32, confidence: F64, usable: Bool) -> tuple[F32, Bool, int]:
-        """Train on the confident sentences, predict; returns ŷ[T, L], where given[S], how many were
-        confident enough."""
-        confident = usable & (confidence > self.threshold)
-        predicted = np.zeros((self.corpus.n_tokens, len(self.scheme.labels)), np.float32)
-        given = np.zeros(self.corpus.n_sentences, np.bool_)
-        for number, model in enumerate(self.models):
-            if self.split == "cross-fit":
-                learn, ask = confident & (self.fold != number), self.fold == number
-            else:
-                learn, ask = confident, ~confident
-            if learn.any() and ask.any():
-                self._train(model, learn, targets)
-                chosen = np.flatnonzero(ask)
-                places = gather(self.corpus.token_offsets, chosen)[1]
-                predicted[places] = model.predict_proba(self.corpus[chosen])
-                given |= ask
-        return predicted, given, int(confident.sum())
-
-    def final(self, targets: I8 | F32, confidence: F64, usable: Bool) -> Predictor | None:
-        """One model trained on all confident sentences, to hand back to the user."""
-        learn = usable & (confidence > self.threshold)
-        if not learn.any():
-            return None
-        model = self.models[0] if self.split == "low-confidence" else self.predictor.clone()
-        self._train(model, learn, targets)
-        return model
-
-    def _train(self, model: Predictor, learn: Bool, targets: I8 | F32) -> None:
-        _teach(model, self.corpus, self.scheme, targets, np.flatnonzero(learn))
-
-    def state(self) -> State:
-        """All models as arrays, for a checkpoint."""
-        arrays: State = {}
-        for number, model in enumerate(self.models):
-            settings, parts = as_storable(model, "a run with this predictor").state()
-            text = json.dumps(settings).encode()
-            arrays |= archive.under(parts, f"model{number}")
-            arrays[f"model{number}/settings"] = np.frombuffer(text, np.uint8)
-        return arrays
-
-    def restore(self, arrays: State) -> None:
-        """Take the models out of a checkpoint's state."""
-        for number, model in enumerate(self.models):
-            parts = archive.within(arrays, f"model{number}")
-            if parts:
-                settings: dict[str, Any] = json.loads(parts.pop("settings").tobytes())
-                kind = stored_kind(cast(Storable, model).name)
-                self.models[number] = cast(Predictor, kind.from_state(settings, parts, self.scheme))
-
-
-def document_folds(corpus: Corpus, folds: int, seed: int) -> I64:
-    """Fold of every sentence: whole documents (or sentences where documents are too few), dealt out
-    in an order that depends on their names and the seed, not on their places."""
-    present, group = np.unique(corpus.sentence_document, return_inverse=True)
-    names: Sequence[str] = [corpus.documents[number] for number in present]
-    if len(names) < 2 * folds:
-        names, group = corpus.sentence_ids.to_pylist(), np.arange(corpus.n_sentences)
-    order = np.argsort(sentence_keys(pa.array(names, pa.large_string()), seed), kind="stable")
-    rank = np.empty(len(names), np.int64)
-    rank[order] = np.arange(len(names)) % folds
-    return rank[group]
 
 
 def cross_fit(

@@ -21,7 +21,8 @@ from seqtruth.history import Step
 from seqtruth.kernels.chain import is_legal
 from seqtruth.methods import crossfit
 from seqtruth.methods.accord.accord import Accord
-from seqtruth.methods.crossfit import cross_fit, document_folds, train_on_all
+from seqtruth.methods.crossfit import cross_fit, train_on_all
+from seqtruth.methods.folds import document_folds
 from seqtruth.predictors import CRF, BiLSTM, Ensemble, Tagger
 from seqtruth.testing import small_crowd
 

@@ -130,7 +130,7 @@ def join(batches: Sequence[Runs]) -> Runs:
     segment = (np.cumsum(begins) - 1).astype(np.int32)[segment]
     annotator, document, first = (
         np.concatenate([getattr(batch, name) for batch in batches])
-        for name in ("worker", "document", "first")
+        for name in ("annotator", "document", "first")
     )
     rows = np.cumsum([0] + [batch.n_rows for batch in batches])
     shifts = zip(batches, rows, strict=False)

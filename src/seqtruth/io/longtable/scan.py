@@ -46,7 +46,8 @@ class PartedTable:
     files : the Parquet files, in order.
     scheme, annotators : labels and annotators, numbered as reading the table in memory does.
     labels : the labels in the order in which the files have them.
-    n_sentences, n_tokens, n_annotations : sizes.
+    n_sentences, n_tokens : sizes.
+    n_annotations : tags given; one that is missing inside a row is no annotation.
     annotator_sentences, annotator_tokens : int64[W], how much each annotator labelled.
     has_text, has_documents : whether there are tokens, and names of documents.
     digest : names the files by their names, sizes and footers.
@@ -254,7 +255,6 @@ class _Counts:
         corpus = rows.corpus
         self.n_sentences += corpus.n_sentences
         self.n_tokens += corpus.n_tokens
-        self.n_annotations += len(rows.tags)
         # The coder may be ahead by one part: what it knows by now is enough for this one.
         n_labels, n_annotators = len(coder.labels), len(coder.annotators)
         offsets = rows.offsets
@@ -263,6 +263,7 @@ class _Counts:
         given = kernels.count_given(rows.tags, offsets, rows.row_annotator, n_annotators)
         seen = np.bincount(rows.row_annotator, minlength=n_annotators)
         self.annotator_tokens = _sum(self.annotator_tokens, given)
+        self.n_annotations += int(given.sum())
         self.annotator_sentences = _sum(self.annotator_sentences, seen)
         self._hashes.append(hash_texts(runs.tasks))
 

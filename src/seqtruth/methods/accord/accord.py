@@ -26,14 +26,16 @@ from seqtruth.methods.accord.calibration import (
 )
 from seqtruth.methods.accord.documents import Documents
 from seqtruth.methods.accord.trust import LEAST, Beliefs, learn_trust, log_evidence
-from seqtruth.methods.base import Outcome, Task, check_positive
+from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.bayes.bsc import BSCSeq
 from seqtruth.methods.bayes.sequence_model import CrowdHMM, label_scores, majority
 from seqtruth.methods.bayes.worker_models import information
-from seqtruth.methods.crossfit import cross_fit, document_folds, together, train_on_all
+from seqtruth.methods.crossfit import cross_fit, together, train_on_all
+from seqtruth.methods.folds import document_folds
 from seqtruth.methods.loop import Round, Rules, State, iterate
 from seqtruth.methods.predicting import Predicting
 from seqtruth.methods.reliability import check_reliability
+from seqtruth.methods.task import Decision, Outcome, Task
 from seqtruth.predictors.base import Predictor
 from seqtruth.predictors.ensemble import Ensemble
 from seqtruth.predictors.tagger import Tagger
@@ -48,7 +50,7 @@ log = logging.getLogger("seqtruth")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Accord(Predicting):
+class Accord(Predicting, Seeded):
     """The flagship: four kinds of evidence about each label, weighed without gold.
 
     *Aggregation.* A Bayesian model of each annotator (:class:`~seqtruth.methods.bayes.bsc.BSCSeq`) turns
@@ -114,7 +116,6 @@ class Accord(Predicting):
     reliability: Mapping[str, float] | None = None
     reliability_strength: float = 100.0
     max_iter: int = 2
-    seed: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -198,7 +199,7 @@ class _Run:
         if self.method.abstain is None or self.task.known is None:
             return self.task
         part = stretches(self.crowd, self.voices > 0)
-        return self.task._replace(crowd=part.crowd, known=self.task.known[part.token])
+        return self.task.on(part.crowd, self.task.known[part.token])
 
     def advance(self, state: State) -> Round:
         """Taggers learn; trusts, documents and labels settle."""
@@ -269,15 +270,18 @@ class _Run:
             told = np.concatenate([[0], np.cumsum(self.task.known >= 0)])[self.offsets]
             lengths = np.diff(self.offsets)
             confidence.sentence[(np.diff(told) == lengths) & (lengths > 0)] = 1.0
-        return Outcome(
+        labels = Decision(
             tags,
             _with_confidence(posterior, tags, confidence.token),
+            self._judged(),
+            confidence.span,
+            confidence.sentence,
+        )
+        return Outcome(
+            labels,
             information(confusion, posterior.sum(axis=0, dtype=np.float64)),
             tagger=tagger,
             confusion=confusion.astype(np.float32),
-            judged=self._judged(),
-            span_confidence=confidence.span,
-            sentence_confidence=confidence.sentence,
         )
 
     def _keep_known(self, beliefs: Beliefs, scores: F64) -> Decoded:

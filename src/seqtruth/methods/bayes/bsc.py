@@ -6,24 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from seqtruth.data.crowd import Crowd
-from seqtruth.engine import Parts
 from seqtruth.errors import ParameterError
-from seqtruth.kernels.arrays import I8
-from seqtruth.methods.base import Aggregator, Outcome, Task, check_positive
-from seqtruth.methods.bayes.sequence_model import CrowdHMM, fit, fit_parts, majority, shares
-from seqtruth.methods.bayes.word_emissions import Words
+from seqtruth.methods.base import Seeded, check_positive
+from seqtruth.methods.bayes.sequence_model import CrowdHMM, fit, majority
+from seqtruth.methods.bayes.word_emissions import NO_WORDS, Words
 from seqtruth.methods.bayes.worker_models import (
     ANNOTATOR_MODELS,
     Sequential,
     WorkerModel,
 )
-from seqtruth.methods.parts import PartsOutcome, PartsTask, unsupported
 from seqtruth.methods.reliability import check_reliability, known_accuracies
+from seqtruth.methods.task import Outcome, Task
 
 
 @dataclass(frozen=True, kw_only=True)
-class BSC(Aggregator):
+class BSC(Seeded):
     """A hidden Markov chain of true tags seen through the annotators, fully Bayesian.
 
     The true tags follow a chain with start π and transitions τ; annotator j gives tag c with
@@ -80,6 +77,7 @@ class BSC(Aggregator):
 
     name: ClassVar[str] = "bsc"
     promises_legal: ClassVar[bool] = True
+    adds_up: ClassVar[bool] = True
 
     worker_model: str = "seq"
     text_features: bool = False
@@ -94,7 +92,6 @@ class BSC(Aggregator):
     reliability_strength: float = 100.0
     max_iter: int = 100
     tol: float = 1e-6
-    seed: int = 0
 
     def __post_init__(self) -> None:
         check_reliability(self.reliability, self.reliability_strength)
@@ -111,35 +108,26 @@ class BSC(Aggregator):
         model = self.model(task)
         return fit(model, task, lambda: model.start(majority(task)), self.max_iter, self.tol)
 
-    def _fit_parts(self, task: PartsTask) -> PartsOutcome:
-        if self.text_features:
-            raise unsupported(
-                self.name, "its words would be a table of all words", "set text_features=False"
-            )
-        model = self._model(task.parts, None, None)
-        return fit_parts(model, task, lambda: model.start(shares), self.max_iter, self.tol)
+    def _needs_memory(self) -> tuple[str, str] | None:
+        return NO_WORDS if self.text_features else super()._needs_memory()
 
     def model(self, task: Task) -> CrowdHMM:
         """The model on a crowd, for those who want to drive its rounds themselves."""
-        words = Words.of(task.crowd.corpus) if self.text_features else None
-        return self._model(task.crowd, task.known, words)
-
-    def _model(self, crowd: Crowd | Parts, known: I8 | None, words: Words | None) -> CrowdHMM:
         return CrowdHMM(
-            crowd,
-            self._annotators(crowd),
-            known=known,
-            accuracy=known_accuracies(crowd, self.reliability),
+            task.parts,
+            self._annotators(task.parts.n_labels),
+            known=task.known,
+            accuracy=known_accuracies(task.parts, self.reliability),
             chain=self.chain,
-            words=words,
+            words=Words.of(task.crowd.corpus) if self.text_features else None,
             word=self.word,
         )
 
-    def _annotators(self, crowd: Crowd | Parts) -> WorkerModel:
+    def _annotators(self, n_labels: int) -> WorkerModel:
         diagonal = self.diagonal
         if diagonal is None:
             per_tag = 2 / 3 if self.worker_model == "seq" else self.base
-            diagonal = per_tag * (crowd.n_labels + (self.worker_model != "seq"))
+            diagonal = per_tag * (n_labels + (self.worker_model != "seq"))
         if self.worker_model == "seq":
             return Sequential(
                 self.base, diagonal, self.reliability_strength, self.rare, self.begin, self.stray

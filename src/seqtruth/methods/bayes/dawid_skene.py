@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from seqtruth.data.crowd import Crowd
-from seqtruth.engine import Parts
 from seqtruth.errors import ParameterError
-from seqtruth.kernels.arrays import I8
-from seqtruth.methods.base import Aggregator, Outcome, Task, check_positive
-from seqtruth.methods.bayes.sequence_model import CrowdHMM, fit, fit_parts, majority, shares
+from seqtruth.methods.base import Aggregator, check_positive
+from seqtruth.methods.bayes.sequence_model import CrowdHMM, fit, majority
 from seqtruth.methods.bayes.worker_models import ConfusionMatrix, information
-from seqtruth.methods.parts import PartsOutcome, PartsTask
 from seqtruth.methods.reliability import check_reliability, known_accuracies
+from seqtruth.methods.task import Outcome, Task
 
 __all__ = ["DawidSkene", "information"]
 
@@ -44,6 +41,7 @@ class DawidSkene(Aggregator):
     """
 
     name: ClassVar[str] = "ds"
+    adds_up: ClassVar[bool] = True
 
     smoothing: float = 0.01
     reliability: Mapping[str, float] | None = None
@@ -58,20 +56,13 @@ class DawidSkene(Aggregator):
             raise ParameterError("smoothing must not be negative", got=str(self.smoothing))
 
     def _fit(self, task: Task) -> Outcome:
-        model = self._model(task.crowd, task.known)
-        return fit(model, task, lambda: model.start(majority(task)), self.max_iter, self.tol)
-
-    def _fit_parts(self, task: PartsTask) -> PartsOutcome:
-        model = self._model(task.parts, None)
-        return fit_parts(model, task, lambda: model.start(shares), self.max_iter, self.tol)
-
-    def _model(self, crowd: Crowd | Parts, known: I8 | None) -> CrowdHMM:
-        return CrowdHMM(
-            crowd,
+        model = CrowdHMM(
+            task.parts,
             ConfusionMatrix(self.smoothing, 0.0, self.reliability_strength),
-            known=known,
-            accuracy=known_accuracies(crowd, self.reliability),
+            known=task.known,
+            accuracy=known_accuracies(task.parts, self.reliability),
             sequence="independent",
             chain=0.0,
             variational=False,
         )
+        return fit(model, task, lambda: model.start(majority(task)), self.max_iter, self.tol)

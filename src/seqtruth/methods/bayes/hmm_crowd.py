@@ -7,28 +7,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
-from seqtruth.data.crowd import Crowd
-from seqtruth.engine import Parts
 from seqtruth.errors import ParameterError
-from seqtruth.kernels.arrays import I8
-from seqtruth.methods.base import Aggregator, Outcome, Task, check_positive
+from seqtruth.methods.base import Aggregator, check_positive
 from seqtruth.methods.bayes.sequence_model import (
     CrowdHMM,
     Evidence,
     fit,
-    fit_parts,
     majority,
     posteriors,
-    shares,
 )
-from seqtruth.methods.bayes.word_emissions import Words
+from seqtruth.methods.bayes.word_emissions import NO_WORDS, Words
 from seqtruth.methods.bayes.worker_models import (
     ANNOTATOR_MODELS,
     ConfusionMatrix,
 )
 from seqtruth.methods.loop import State
-from seqtruth.methods.parts import PartsOutcome, PartsTask, unsupported
 from seqtruth.methods.reliability import check_reliability, known_accuracies
+from seqtruth.methods.task import Outcome, Task
 
 STARTS = ("ds", "mv")
 #: Rounds of Dawid-Skene that the chain begins from, as in the authors' code.
@@ -77,6 +72,7 @@ class HMMCrowd(Aggregator):
 
     name: ClassVar[str] = "hmm-crowd"
     promises_legal: ClassVar[bool] = True
+    adds_up: ClassVar[bool] = True
 
     worker_model: str = "cv"
     text_features: bool = True
@@ -100,49 +96,30 @@ class HMMCrowd(Aggregator):
         if self.start not in STARTS:
             raise ParameterError(f"start must be one of {', '.join(STARTS)}", got=repr(self.start))
 
+    def _needs_memory(self) -> tuple[str, str] | None:
+        return NO_WORDS if self.text_features else super()._needs_memory()
+
     def _fit(self, task: Task) -> Outcome:
-        crowd = task.crowd
-        words = Words.of(crowd.corpus) if self.text_features else None
-        model = self._model(crowd, task.known, words)
-
-        def begin() -> State:
-            vote = majority(task)
-            if self.start == "mv":
-                return model.start(vote)
-            tokens, state = self._tokens(model, vote)
-            return model.start(tokens.expect(state).posterior)
-
-        return fit(model, task, begin, self.max_iter, self.tol)
-
-    def _fit_parts(self, task: PartsTask) -> PartsOutcome:
-        if self.text_features:
-            raise unsupported(
-                self.name, "its words would be a table of all words", "set text_features=False"
-            )
-        model = self._model(task.parts, None, None)
-
-        def begin() -> State:
-            if self.start == "mv":
-                return model.start(shares)
-            tokens, state = self._tokens(model, shares)
-            return model.start(partial(posteriors, tables=tokens.tables(state)))
-
-        return fit_parts(model, task, begin, self.max_iter, self.tol)
-
-    def _model(self, crowd: Crowd | Parts, known: I8 | None, words: Words | None) -> CrowdHMM:
-        return CrowdHMM(
-            crowd,
+        model = CrowdHMM(
+            task.parts,
             ANNOTATOR_MODELS[self.worker_model](self.smoothing, 0.0, self.reliability_strength),
-            known=known,
-            accuracy=known_accuracies(crowd, self.reliability),
+            known=task.known,
+            accuracy=known_accuracies(task.parts, self.reliability),
             chain=self.smoothing,
-            words=words,
+            words=Words.of(task.crowd.corpus) if self.text_features else None,
             word=self.word,
             variational=self.variational,
         )
 
-    def _tokens(self, model: CrowdHMM, vote: Evidence) -> tuple[CrowdHMM, State]:
-        """Some rounds of Dawid-Skene from the vote."""
+        def begin() -> State:
+            if self.start == "mv":
+                return model.start(majority(task))
+            return model.start(self._tokens(model, majority(task)))
+
+        return fit(model, task, begin, self.max_iter, self.tol)
+
+    def _tokens(self, model: CrowdHMM, vote: Evidence) -> Evidence:
+        """What some rounds of Dawid-Skene make of the vote."""
         annotators = ConfusionMatrix(self.smoothing, 0.0, self.reliability_strength)
         tokens = replace(
             model, annotators=annotators, sequence="independent", words=None, variational=False
@@ -150,4 +127,4 @@ class HMMCrowd(Aggregator):
         state = tokens.start(vote)
         for _ in range(DS_ROUNDS):
             state = tokens.advance(state).state
-        return tokens, state
+        return partial(posteriors, tables=tokens.tables(state), known=model.known)

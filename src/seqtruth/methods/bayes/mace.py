@@ -13,11 +13,12 @@ from seqtruth.data.ragged import gather
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F32
 from seqtruth.kernels.random import sentence_keys
-from seqtruth.methods.base import Aggregator, Outcome, Task, check_positive
-from seqtruth.methods.bayes.sequence_model import CrowdHMM, fit, majority
+from seqtruth.methods.base import Seeded, check_positive
+from seqtruth.methods.bayes.sequence_model import CrowdHMM, fit, shares
 from seqtruth.methods.bayes.worker_models import Spammer
 from seqtruth.methods.loop import State
 from seqtruth.methods.reliability import check_reliability, known_accuracies
+from seqtruth.methods.task import Outcome, Task
 
 CLASSES = ("uniform", "independent")
 #: Rounds after which the restarts are compared; the best goes on.
@@ -25,7 +26,7 @@ TRIAL_ROUNDS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class MACE(Aggregator):
+class MACE(Seeded):
     """Multi-annotator competence estimation: on every token an annotator is honest or spams.
 
     t_i ~ p,   s^j_i ~ Bernoulli(1 - θ_j),   c^j_i = t_i if honest, else ~ ξ_j
@@ -76,7 +77,6 @@ class MACE(Aggregator):
     reliability_strength: float = 100.0
     max_iter: int = 200
     tol: float = 1e-6
-    seed: int = 0
 
     def __post_init__(self) -> None:
         check_reliability(self.reliability, self.reliability_strength)
@@ -91,7 +91,7 @@ class MACE(Aggregator):
     def _fit(self, task: Task) -> Outcome:
         crowd = task.crowd
         model = CrowdHMM(
-            crowd,
+            task.parts,
             Spammer(self.honest, 0.0, self.reliability_strength, self.habit),
             known=task.known,
             accuracy=known_accuracies(crowd, self.reliability),
@@ -100,7 +100,7 @@ class MACE(Aggregator):
         )
 
         def begin() -> State:
-            vote = majority(task)
+            vote = shares(crowd, task.known)
             best, highest = model.start(vote), -np.inf
             if self.restarts == 1:
                 return best

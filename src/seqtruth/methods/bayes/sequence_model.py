@@ -23,21 +23,20 @@ from typing import NamedTuple
 import numpy as np
 
 from seqtruth.data.crowd import Crowd
-from seqtruth.engine import Labels, Parts, Sums
+from seqtruth.engine import Parts, Sums, as_parts
 from seqtruth.errors import ParameterError
 from seqtruth.history import History
 from seqtruth.kernels.arrays import F32, F64, I8, I32, I64
 from seqtruth.kernels.chain import Chain
-from seqtruth.kernels.estep import Expectations, crowd_expectations, crowd_viterbi
+from seqtruth.kernels.estep import crowd_expectations, crowd_viterbi
 from seqtruth.kernels.jit import kernel
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
 from seqtruth.kernels.vote import weighted_vote
-from seqtruth.methods.base import Outcome, Task
 from seqtruth.methods.bayes import dirichlet
 from seqtruth.methods.bayes.word_emissions import Words
 from seqtruth.methods.bayes.worker_models import WorkerModel, information
 from seqtruth.methods.loop import Round, State, iterate
-from seqtruth.methods.parts import PartsOutcome, PartsTask, chosen
+from seqtruth.methods.task import Decision, Outcome, Task
 
 SEQUENCES = ("markov", "independent", "uniform")
 #: Log evidence is kept above this, so that a predictor's 0 is strong and not final.
@@ -68,8 +67,9 @@ class CrowdHMM:
 
     Parameters
     ----------
-    crowd, known : annotations, and true labels that are given (-1: not given) and stay fixed. A crowd
-        in parts has no known labels and no words, and its evidence is found part by part.
+    crowd : the annotations, whole or in parts.
+    known : true labels that are given (-1: not given) and stay fixed. Known labels, words, and
+        evidence as an array are for a crowd in memory.
     annotators : the worker model.
     accuracy : float64[W], reliabilities known beforehand (nan: none).
     sequence : ``"markov"``, ``"independent"`` (a class prior for every token) or ``"uniform"``.
@@ -85,7 +85,7 @@ class CrowdHMM:
         state = model.start()
         for _ in range(rounds):
             state = model.advance(state, evidence).state
-        posterior, tags = model.expect(state, evidence).posterior, model.decode(state, evidence)
+        posterior, tags = model.posterior(state, evidence), model.decode(state, evidence)
     """
 
     crowd: Crowd | Parts
@@ -103,6 +103,11 @@ class CrowdHMM:
             raise ParameterError(
                 f"sequence must be one of {', '.join(SEQUENCES)}", got=repr(self.sequence)
             )
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The crowd, in one part or many."""
+        return as_parts(self.crowd)
 
     @cached_property
     def prior(self) -> State:
@@ -137,29 +142,25 @@ class CrowdHMM:
             vote: Evidence = partial(_log_of, beginning)
         else:
             vote = _log(beginning)
-        found = self._expect(Tables(flat, begin, moves, vote), self.words is not None)
+        found = self._expect(Tables(flat, begin, moves, vote))
         return self._update(found, self._logs(self.prior))
 
-    def expect(
-        self, state: State, evidence: Evidence | None = None, keep_posterior: bool = True
-    ) -> Expectations:
-        """Posteriors of the tags and expected counts under these parameters."""
-        return self._expect(self.tables(state, evidence), keep_posterior)
+    def expect(self, state: State, evidence: Evidence | None = None) -> Sums:
+        """Expected counts under these parameters, and the log likelihood, added up over the parts.
 
-    def _expect(self, tables: Tables, keep_posterior: bool) -> Expectations:
-        if isinstance(self.crowd, Crowd):
-            return crowd_expectations(
-                self.crowd, *tables.on(self.crowd), self.known, keep_posterior
-            )
-        sums = self.crowd.add_up(partial(_expected_sums, tables=tables))
-        nothing = np.zeros((0, self.crowd.n_labels), np.float32)
-        log_likelihood = float(sums.pop("log_likelihood")[0])
-        return Expectations(nothing, **sums, log_likelihood=log_likelihood)
+        As in :class:`~seqtruth.kernels.estep.Expectations`; those of the words are ``words/…``.
+        """
+        return self._expect(self.tables(state, evidence))
+
+    def _expect(self, tables: Tables) -> Sums:
+        return self.parts.add_up(
+            partial(_expected_sums, tables=tables, known=self.known, words=self.words)
+        )
 
     def advance(self, state: State, evidence: Evidence | None = None) -> Round:
         """One round; the objective is that of ``state``."""
-        found = self.expect(state, evidence, keep_posterior=self.words is not None)
-        parts = {"labels": found.log_likelihood}
+        found = self.expect(state, evidence)
+        parts = {"labels": float(found["log_likelihood"][0])}
         for name, prior in self.prior.items():
             term = dirichlet.objective_term(state[name], prior, self.variational)
             part = _PARTS.get(name.partition("/")[0], "annotators")
@@ -167,28 +168,21 @@ class CrowdHMM:
         new = self._update(found, self._logs(state))
         return Round(new, sum(parts.values()), parts)
 
+    def posterior(self, state: State, evidence: Evidence | None = None) -> F32:
+        """[T, L]: what these parameters say of a crowd in memory."""
+        return posteriors(self.parts.whole, self.tables(state, evidence), self.known)
+
     def decode(self, state: State, evidence: Evidence | None = None) -> I8:
         """The best legal path of every sentence (the best tag of every token without a chain)."""
-        assert isinstance(self.crowd, Crowd)
-        return _decode(self.crowd, self.tables(state, evidence), self.known)
+        return _decode(self.parts.whole, self.tables(state, evidence), self.known)
 
     def outcome(self, state: State, history: History, evidence: Evidence | None = None) -> Outcome:
-        """What an aggregator hands back: tags, posteriors, annotators' confusions and weights."""
+        """What an aggregator hands back: labels, annotators' confusions and weights."""
         found = self.expect(state, evidence)
         confusion = self.annotators.confusion(state, self.prior, self.crowd.n_labels)
-        weight = information(confusion, found.prior)
         return Outcome(
-            self.decode(state, evidence), found.posterior, weight, history,
-            confusion=confusion.astype(np.float32),
-        )  # fmt: skip
-
-    def outcome_on_parts(self, state: State, history: History) -> PartsOutcome:
-        """The same for a crowd in parts, whose labels are made where the parts are."""
-        found = self.expect(state)
-        confusion = self.annotators.confusion(state, self.prior, self.crowd.n_labels)
-        return PartsOutcome(
-            partial(_label, tables=self.tables(state)), information(confusion, found.prior), history,
-            confusion=confusion.astype(np.float32),
+            partial(_label, tables=self.tables(state, evidence), known=self.known),
+            information(confusion, found["prior"]), history, confusion=confusion.astype(np.float32),
         )  # fmt: skip
 
     def tables(self, state: State, evidence: Evidence | None = None) -> Tables:
@@ -212,14 +206,10 @@ class CrowdHMM:
     def _logs(self, state: State) -> State:
         return {name: dirichlet.logs(state[name], self.variational) for name in self.prior}
 
-    def _update(self, found: Expectations, logs: State) -> State:
-        counts = dict(self.annotators.counts(found.annotators, logs))
+    def _update(self, found: Sums, logs: State) -> State:
+        counts = found | self.annotators.counts(found["annotators"], logs)
         if self.sequence == "independent":
-            counts["start"] = found.prior
-        if self.sequence == "markov":
-            counts["start"], counts["transition"] = found.start, found.transition
-        if self.words is not None:
-            counts |= self.words.counts(found.posterior)
+            counts["start"] = found["prior"]
         return {name: prior + counts[name] for name, prior in self.prior.items()}
 
 
@@ -231,43 +221,36 @@ def fit(
     return model.outcome(state, history)
 
 
-def fit_parts(
-    model: CrowdHMM, task: PartsTask, begin: Callable[[], State], max_iter: int, tol: float
-) -> PartsOutcome:
-    """The same on a crowd in parts."""
-    state, history = iterate(begin, model.advance, task.rules(max_iter, tol, _measure(model)))
-    return model.outcome_on_parts(state, history)
-
-
 def _measure(model: CrowdHMM) -> str:
     return "lower bound" if model.variational else "log likelihood"
 
 
-def majority(task: Task) -> F32:
-    """[T, L]: shares of the votes, known labels among them: where most methods begin."""
-    return shares(task.crowd, task.known)
+def majority(task: Task) -> Callable[[Crowd], F32]:
+    """The shares of the votes on a part, known labels among them: where most methods begin."""
+    return partial(shares, known=task.known)
 
 
-def shares(crowd: Crowd, known: I8 | None = None) -> F32:
+def shares(part: Crowd, known: I8 | None = None) -> F32:
     """[T, L]: shares of the votes."""
-    ones = np.ones(crowd.n_annotators)
-    return weighted_vote(crowd, ones, np.ones(crowd.n_labels), known=known).probabilities
+    ones = np.ones(part.n_annotators)
+    return weighted_vote(part, ones, np.ones(part.n_labels), known=known).probabilities
 
 
-def posteriors(part: Crowd, tables: Tables) -> F32:
+def posteriors(part: Crowd, tables: Tables, known: I8 | None = None) -> F32:
     """[T, L]: what these parameters say of a part's tokens."""
-    return crowd_expectations(part, *tables.on(part)).posterior
+    return crowd_expectations(part, *tables.on(part), known).posterior
 
 
-def _expected_sums(part: Crowd, tables: Tables) -> Sums:
-    found = crowd_expectations(part, *tables.on(part), keep_posterior=False)
-    return {
+def _expected_sums(part: Crowd, tables: Tables, known: I8 | None, words: Words | None) -> Sums:
+    found = crowd_expectations(part, *tables.on(part), known, keep_posterior=words is not None)
+    sums = {
         "annotators": found.annotators,
         "start": found.start,
         "transition": found.transition,
         "prior": found.prior,
         "log_likelihood": np.array([found.log_likelihood]),
     }
+    return sums if words is None else sums | words.counts(found.posterior)
 
 
 def _decode(crowd: Crowd, tables: Tables, known: I8 | None) -> I8:
@@ -276,8 +259,8 @@ def _decode(crowd: Crowd, tables: Tables, known: I8 | None) -> I8:
     return crowd_viterbi(crowd, annotators, start, transition, end, evidence, known)
 
 
-def _label(part: Crowd, tables: Tables) -> Labels:
-    return chosen(part, _decode(part, tables, None), posteriors(part, tables))
+def _label(part: Crowd, tables: Tables, known: I8 | None) -> Decision:
+    return Decision(_decode(part, tables, known), posteriors(part, tables, known))
 
 
 def _log(posterior: F32) -> F32:

@@ -22,6 +22,10 @@ from seqtruth.methods.loop import State
 _RUNS = (("[A-ZÀ-ÞΑ-ΩА-Я]+", "X"), ("[a-zß-ÿα-ωа-я]+", "x"), ("[0-9]+", "0"))
 
 
+#: Why words need the crowd in memory, and what to do without.
+NO_WORDS = "its words would be a table of all words", "set text_features=False"
+
+
 def shape(word: str) -> str:
     """What a word looks like: runs of capitals, small letters and digits.
 

@@ -10,8 +10,9 @@ import numpy as np
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F64, I8
 from seqtruth.kernels.vote import weighted_vote
-from seqtruth.methods.base import Aggregator, Outcome, Task, check_positive
+from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.bayes.dawid_skene import information
+from seqtruth.methods.task import Decision, Outcome, Task
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.predictors.torch.bilstm import BiLSTM
 
@@ -25,7 +26,7 @@ VARIANTS = ("MW", "VW", "VW+B", "S")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrowdLayer(Aggregator):
+class CrowdLayer(Seeded):
     """One map per annotator from the tagger's opinion to what he would say.
 
     p_i = soft-max output of a tagger at token i (the bottleneck),
@@ -89,7 +90,6 @@ class CrowdLayer(Aggregator):
     max_iter: int = 5
     crowd_rate: float = 0.02
     predictor: BiLSTM = field(default_factory=BiLSTM)
-    seed: int = 0
 
     @property
     def trains_tagger(self) -> bool:
@@ -126,13 +126,11 @@ class CrowdLayer(Aggregator):
         weight = information(confusion, prior)
         learnt = training.steps > 0
         return Outcome(
-            placed.tags,
-            placed.probabilities,
+            Decision(placed.tags, placed.probabilities, np.full(crowd.n_sentences, learnt)),
             neural.annotators_back(weight, data),
             history,
             Tagger(training.predictor, crowd.scheme) if learnt else None,
             neural.annotators_back(confusion, data).astype(np.float32),
-            np.full(crowd.n_sentences, learnt),
         )
 
     def _loss(self, maps: dict[str, Tensor], vote: I8) -> Loss:

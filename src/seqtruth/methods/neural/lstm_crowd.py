@@ -11,8 +11,9 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F32, F64
 from seqtruth.kernels.estep import crowd_expectations
-from seqtruth.methods.base import Aggregator, Outcome, Task, check_positive
+from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.bayes.dawid_skene import information
+from seqtruth.methods.task import Decision, Outcome, Task
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.predictors.torch.bilstm import BiLSTM
 
@@ -26,7 +27,7 @@ VARIANTS = ("add", "cat")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LSTMCrowd(Aggregator):
+class LSTMCrowd(Seeded):
     """BiLSTM-CRF in which every annotator's habits are a vector, left out when predicting.
 
     For annotator j, with h_i what the LSTM has read at token i:
@@ -83,7 +84,6 @@ class LSTMCrowd(Aggregator):
     max_iter: int = 8
     crowd_rate: float = 0.01
     predictor: BiLSTM = field(default_factory=BiLSTM)
-    seed: int = 0
 
     @property
     def trains_tagger(self) -> bool:
@@ -114,13 +114,11 @@ class LSTMCrowd(Aggregator):
         confusion, prior = agreement(crowd, probabilities)
         learnt = training.steps > 0
         return Outcome(
-            placed.tags,
-            placed.probabilities,
+            Decision(placed.tags, placed.probabilities, np.full(crowd.n_sentences, learnt)),
             neural.annotators_back(information(confusion, prior), data),
             history,
             Tagger(model, crowd.scheme) if learnt else None,
             neural.annotators_back(confusion, data).astype(np.float32),
-            np.full(crowd.n_sentences, learnt),
         )
 
     def _vectors(self, n_annotators: int, n_labels: int, hidden: int) -> dict[str, Tensor]:

@@ -23,8 +23,8 @@ from seqtruth.errors import ConvergenceWarning, MissingExtraError
 from seqtruth.history import History
 from seqtruth.kernels.arrays import F32, F64, I8, I64
 from seqtruth.kernels.chain import FORBIDDEN, Chain, viterbi
-from seqtruth.methods.base import Task
 from seqtruth.methods.loop import Round, State, iterate
+from seqtruth.methods.task import Task
 from seqtruth.predictors.base import as_corpus
 from seqtruth.predictors.torch.bilstm import BiLSTM
 from seqtruth.predictors.torch.lexicon import Schedule

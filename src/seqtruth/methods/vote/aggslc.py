@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
+from seqtruth.data.crowd import Crowd
+from seqtruth.engine import Remembered, Sums
 from seqtruth.errors import ParameterError
-from seqtruth.kernels.arrays import F64
+from seqtruth.kernels.arrays import F64, I64, U64
 from seqtruth.kernels.random import sentence_keys
-from seqtruth.kernels.vote import Prediction, Vote, weighted_vote
-from seqtruth.methods.base import Outcome, Task, check_positive
-from seqtruth.methods.crossfit import PredictionModule
+from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.loop import Round, State, iterate
-from seqtruth.methods.parts import PartsOutcome, PartsTask
 from seqtruth.methods.predicting import Predicting
 from seqtruth.methods.reliability import check_reliability, known_accuracies
-from seqtruth.methods.vote.aggslc_parts import aggslc_on_parts
+from seqtruth.methods.task import Outcome, Task
+from seqtruth.methods.vote.labeller import Labeller, prediction_sums, round_sums
 from seqtruth.methods.vote.objective import (
     AVERAGES,
     WEIGHT_NORMS,
     average_losses,
     class_weights,
-    prediction_losses,
     vote_counts,
     weights_from_losses,
 )
+from seqtruth.methods.vote.prediction import SPLITS, PredictionModule, Predictions
 from seqtruth.predictors.tagger import Tagger
 
 
 @dataclass(frozen=True, kw_only=True)
-class AggSLC(Predicting):
+class AggSLC(Predicting, Seeded):
     """Aggregation, prediction and consistency, optimised together.
 
     min F = L_agg + L_pred + L_inc  over the labels Y*, the annotators' weights w_j, the predictor's
@@ -59,6 +59,7 @@ class AggSLC(Predicting):
     prediction : ``"cross-fit"``, or ``"low-confidence"`` (the paper).
     threshold : confidence ξ a sentence needs to be learnt from (paper: 0.9).
     folds : for cross-fitting.
+    sample : about so many sentences, drawn by name, may be learnt from; all where there are fewer.
     reliability : accuracy (0 to 1) of annotators known beforehand, by name. One of accuracy r is
         expected to lose -log r a token (what H charges where y* gives his label probability r).
     reliability_strength : how many tokens of evidence that is worth.
@@ -83,6 +84,7 @@ class AggSLC(Predicting):
 
     name: ClassVar[str] = "aggslc"
     promises_legal: ClassVar[bool] = True
+    adds_up: ClassVar[bool] = True
 
     weight_norm: str = "max"
     average: str = "entity"
@@ -91,15 +93,21 @@ class AggSLC(Predicting):
     prediction: str = "cross-fit"
     threshold: float = 0.8
     folds: int = 5
+    sample: int = 50_000
     reliability: Mapping[str, float] | None = None
     reliability_strength: float = 100.0
     max_iter: int = 20
     tol: float = 1e-3
-    seed: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(max_iter=self.max_iter)
+        check_positive(max_iter=self.max_iter, sample=self.sample)
+        if self.prediction not in SPLITS:
+            raise ParameterError(
+                f"prediction must be one of {', '.join(SPLITS)}", got=repr(self.prediction)
+            )
+        if self.folds < 2:
+            raise ParameterError("folds must be at least 2", got=str(self.folds))
         if self.weight_norm not in WEIGHT_NORMS:
             raise ParameterError(
                 f"weight_norm must be one of {', '.join(WEIGHT_NORMS)}", got=repr(self.weight_norm)
@@ -109,111 +117,116 @@ class AggSLC(Predicting):
                 f"average must be one of {', '.join(AVERAGES)}", got=repr(self.average)
             )
         check_reliability(self.reliability, self.reliability_strength)
-
         if not 0 <= self.threshold < 1:
             raise ParameterError("threshold must be from 0 to below 1", got=str(self.threshold))
 
+    def _needs_memory(self) -> tuple[str, str] | None:
+        if self.predictor is not None and self.prediction == "low-confidence":
+            return (
+                "which sentences are predicted depends on all rounds before",
+                "set prediction to cross-fit, or switch the predictor off",
+            )
+        return super()._needs_memory()
+
     def _fit(self, task: Task) -> Outcome:
-        fit = _Fit(self, task)
-        state, history = iterate(fit.start, fit.advance, task.rules(self.max_iter, self.tol))
-        if fit.module is None:
-            soft = fit.vote(state["weights"]).probabilities
-            return Outcome(state["tags"], soft, state["weights"], history)
-        fit.module.restore(state)
-        model = fit.module.final(state["tags"], state["confidence"], task.crowd.covered)
-        return Outcome(
-            state["tags"], state["probabilities"], state["weights"], history,
-            None if model is None else Tagger(model, task.crowd.scheme),
-            judged=state["given"].astype(np.bool_),
-        )  # fmt: skip
-
-    def _fit_parts(self, task: PartsTask) -> PartsOutcome:
-        return aggslc_on_parts(self, task)
+        if self.chosen_predictor is not None:
+            task = task._replace(parts=task.parts.seeing_text())
+        run = _Run(self, task)
+        state, history = iterate(run.start, run.advance, task.rules(self.max_iter, self.tol))
+        labels = run.labeller(state)
+        tagger = None
+        if run.module is not None:
+            model = run.module.final(labels, run.predictions)
+            tagger = None if model is None else Tagger(model, task.parts.scheme)
+        return Outcome(labels, state["weights"], history, tagger, reads=run.module is not None)
 
 
-class _Weights(NamedTuple):
-    annotators: F64
-    prediction: float
+class _Run:
+    """One run: the round as a function from sums to sums, in one pass without a predictor.
 
+    With one, a pass draws the sample that its models learn from, another finds how far they are from
+    the present labels (hence their weight), and a third makes the new labels.
+    """
 
-@dataclass
-class _Fit:
-    """One run: the round as a function from state to state."""
-
-    method: AggSLC
-    task: Task
-
-    def __post_init__(self) -> None:
-        method, crowd = self.method, self.task.crowd
-        self.units = class_weights(method.class_weights, crowd.scheme, partial(vote_counts, crowd))
-        self.prior = -np.log(known_accuracies(crowd, method.reliability))
-        self.keys = sentence_keys(crowd.corpus.sentence_ids, method.seed)
+    def __init__(self, method: AggSLC, task: Task) -> None:
+        self.method, self.task, self.parts = method, task, task.parts
+        self.units = class_weights(method.class_weights, self.parts.scheme, self._count)
+        self.prior = -np.log(known_accuracies(self.parts, method.reliability))
+        self.keys = Remembered(partial(_keys, seed=method.seed))
         self.module = None
         if method.chosen_predictor is not None:
             self.module = PredictionModule(
-                method.chosen_predictor, crowd.corpus, crowd.scheme, method.prediction, method.threshold,
-                method.folds, method.seed,
+                method.chosen_predictor, self.parts, method.prediction, method.threshold,
+                method.folds, method.seed, method.sample,
             )  # fmt: skip
+        self.predictions: Predictions | None = None
+        self._now: Labeller | None = None
 
-    def vote(
-        self, weights: F64, prediction: Prediction | None = None, probabilities: bool = True
-    ) -> Vote:
-        """The Y* step."""
-        return weighted_vote(
-            self.task.crowd, weights, self.units, decoding=self.method.decoding,
-            seed=self.method.seed, prediction=prediction, known=self.task.known,
-            probabilities=probabilities, keys=self.keys,
-        )  # fmt: skip
+    def _count(self, contested: bool) -> I64:
+        return self.parts.add_up(partial(_votes, contested=contested))["votes"]
 
     def start(self) -> State:
         """The majority vote."""
-        crowd = self.task.crowd
-        vote = weighted_vote(
-            crowd, np.ones(crowd.n_annotators), np.ones(crowd.n_labels), seed=self.method.seed,
-            known=self.task.known, probabilities=self.module is not None,
+        self._now = Labeller(
+            np.ones(self.parts.n_annotators), np.ones(self.parts.n_labels), seed=self.method.seed,
+            known=self.task.known, soft=self.module is not None,
         )  # fmt: skip
-        return self._as_state(vote)
+        found = self.parts.add_up(partial(round_sums, now=self._now, before=None))
+        return {"losses": found["losses"]}
+
+    def labeller(self, state: State) -> Labeller:
+        """What makes the labels of a state."""
+        if self._now is None:  # the state is from a checkpoint
+            if self.module is not None:
+                self.predictions = self.module.restore(state)
+            w_dl = float(state["w_dl"][0]) if self.module is not None else 0.0
+            self._now = self._labeller(state["weights"], w_dl)
+        return self._now
+
+    def _labeller(self, weights: F64, w_dl: float) -> Labeller:
+        """By the present predictions."""
+        method = self.method
+        return Labeller(
+            weights, self.units, method.decoding, seed=method.seed, known=self.task.known,
+            keys=self.keys, predictions=self.predictions, w_dl=w_dl, soft=self.module is not None,
+        )  # fmt: skip
 
     def advance(self, state: State) -> Round:
         """Weights, predictor, labels."""
-        crowd, method = self.task.crowd, self.method
+        method, parts, before = self.method, self.parts, self.labeller(state)
         losses = average_losses(
-            state["losses"], crowd.annotator_tokens, method.average, self.prior,
+            state["losses"], parts.facts.annotator_tokens, method.average, self.prior,
             method.reliability_strength,
         )  # fmt: skip
-        prediction, confident, more = None, 0, {}
-        if self.module:
-            self.module.restore(state)
-            predicted, given, confident = self.module.update(
-                state["tags"], state["confidence"], crowd.covered
+        confident = 0
+        if self.module is not None:
+            self.predictions, confident = self.module.learn(before, self.predictions)
+            function = partial(
+                prediction_sums, predictions=self.predictions, now=before, average=method.average
             )
-            total, tokens = prediction_losses(
-                predicted, given, state["tags"], state["probabilities"], state["confidence"],
-                crowd, method.average,
-            )  # fmt: skip
-            loss = total / tokens if tokens else np.nan
-            both = weights_from_losses(np.append(losses, loss), method.weight_norm)
-            weights = _Weights(both[:-1], float(both[-1]))
-            prediction = Prediction(predicted, given, weights.prediction)
-            more = {"given": given, "w_dl": np.array([weights.prediction])}
-            if self.task.checkpoint:
-                more |= self.module.state()
-        else:
-            weights = _Weights(weights_from_losses(losses, method.weight_norm), 0.0)
-        vote = self.vote(weights.annotators, prediction, self.module is not None)
-        parts = {
-            "L_agg": float(weights.annotators @ vote.losses),
-            "L_pred": weights.prediction * vote.prediction_loss,
-            "L_inc": 2.0 * vote.illegal,
+            total, tokens = parts.add_up(function)["prediction"]
+            losses = np.append(losses, total / tokens if tokens else np.nan)
+        both = weights_from_losses(losses, method.weight_norm)
+        weights, w_dl = both[: parts.n_annotators], both[parts.n_annotators :]
+        self._now = self._labeller(weights, float(w_dl.sum()))
+        found = parts.add_up(partial(round_sums, now=self._now, before=before))
+        objective = {
+            "L_agg": float(weights @ found["losses"][0]),
+            "L_pred": self._now.w_dl * float(found["prediction_loss"][0]),
+            "L_inc": 2.0 * float(found["illegal"][0]),
         }
-        tags = state["tags"]
-        change = np.count_nonzero(vote.tags != tags) / max(len(tags), 1)
-        new = self._as_state(vote) | {"weights": weights.annotators} | more
-        return Round(new, sum(parts.values()), parts, change, confident)
+        change = float(found["changed"][0]) / max(parts.facts.n_tokens, 1)
+        new: State = {"losses": found["losses"], "weights": weights}
+        if self.predictions is not None:
+            new["w_dl"] = w_dl
+        if self.module is not None and self.predictions is not None and self.task.checkpoint:
+            new |= self.module.state(self.predictions)
+        return Round(new, sum(objective.values()), objective, change, confident)
 
-    def _as_state(self, vote: Vote) -> State:
-        """What the next round needs to know of this one; y* and ξ only where a predictor asks."""
-        state: State = {"tags": vote.tags, "losses": vote.sums}
-        if self.module:
-            state |= {"probabilities": vote.probabilities, "confidence": vote.confidence}
-        return state
+
+def _keys(part: Crowd, seed: int) -> U64:
+    return sentence_keys(part.corpus.sentence_ids, seed)
+
+
+def _votes(part: Crowd, contested: bool) -> Sums:
+    return {"votes": vote_counts(part, contested)}

@@ -8,13 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from seqtruth.kernels.vote import weighted_vote
-from seqtruth.methods.base import Aggregator, Outcome, Task
-from seqtruth.methods.parts import PartsOutcome, PartsTask, voted
+from seqtruth.methods.base import Seeded
+from seqtruth.methods.task import Outcome, Task, voted
 
 
 @dataclass(frozen=True, kw_only=True)
-class MajorityVote(Aggregator):
+class MajorityVote(Seeded):
     """The label with most votes, token by token.
 
     y_i = argmax_l Σ_j [y^j_i = l]
@@ -37,21 +36,13 @@ class MajorityVote(Aggregator):
     """
 
     name: ClassVar[str] = "mv"
+    adds_up: ClassVar[bool] = True
 
     ties: str = "alphabetical"
-    seed: int = 0
 
     def _fit(self, task: Task) -> Outcome:
-        crowd = task.crowd
-        ones = np.ones(crowd.n_annotators)
-        vote = weighted_vote(
-            crowd, ones, np.ones(crowd.n_labels), ties=self.ties, seed=self.seed, known=task.known
+        ones, units = np.ones(task.parts.n_annotators), np.ones(task.parts.n_labels)
+        labels = partial(
+            voted, weights=ones, units=units, ties=self.ties, seed=self.seed, known=task.known
         )
-        return Outcome(vote.tags, vote.probabilities, ones)
-
-    def _fit_parts(self, task: PartsTask) -> PartsOutcome:
-        parts = task.parts
-        ones = np.ones(parts.n_annotators)
-        units = np.ones(parts.n_labels)
-        label = partial(voted, weights=ones, units=units, ties=self.ties, seed=self.seed)
-        return PartsOutcome(label, ones)
+        return Outcome(labels, ones)

@@ -5,23 +5,27 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
 from seqtruth.data.crowd import Crowd
+from seqtruth.engine import Sums
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F64, I8, I32, I64, Bool
 from seqtruth.kernels.jit import kernel
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
-from seqtruth.kernels.vote import weighted_vote
-from seqtruth.methods.base import Aggregator, Outcome, Task, check_positive
+from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.loop import Round, State, iterate
 from seqtruth.methods.reliability import check_reliability, known_accuracies
+from seqtruth.methods.task import Outcome, Task
+from seqtruth.methods.vote.labeller import Labeller
 from seqtruth.methods.vote.objective import AVERAGES
 
 
 @dataclass(frozen=True, kw_only=True)
-class TruthDiscovery(Aggregator):
+class TruthDiscovery(Seeded):
     """A weighted vote whose weights come from how often each annotator differs from its outcome.
 
     Parameters
@@ -40,6 +44,8 @@ class TruthDiscovery(Aggregator):
     seed : for random ties.
     """
 
+    adds_up: ClassVar[bool] = True
+
     average: str = "entity"
     smoothing: float = 10.0
     decoding: str = "exact"
@@ -48,7 +54,6 @@ class TruthDiscovery(Aggregator):
     reliability_strength: float = 100.0
     max_iter: int = 50
     tol: float = 1e-6
-    seed: int = 0
 
     def __post_init__(self) -> None:
         check_positive(max_iter=self.max_iter, smoothing=self.smoothing)
@@ -63,44 +68,68 @@ class TruthDiscovery(Aggregator):
         """float64[W]: weights from each annotator's number of errors among so many tokens (> 0)."""
 
     def _fit(self, task: Task) -> Outcome:
-        crowd = task.crowd
-        accuracies = known_accuracies(crowd, self.reliability)
-        labelled = crowd.annotator_tokens > 0
-        flat = np.ones(crowd.n_labels)
+        run = _Run(self, task)
+        state, history = iterate(run.start, run.advance, task.rules(self.max_iter, self.tol))
+        return Outcome(run.labeller(state["weights"]), state["weights"], history)
 
-        def judge(tags: I8) -> tuple[F64, F64]:
-            wrong, stakes = zero_one_losses(crowd, tags)
-            seen = stakes if self.average == "entity" else crowd.annotator_tokens
-            # where nobody erred, half an error in all, so that the mean is not 0
-            mean = max(float(wrong.sum()), 0.5) / max(float(seen.sum()), 1.0)
-            losses = wrong.astype(np.float64) + self.smoothing * mean
-            counts = seen.astype(np.float64) + self.smoothing
-            known = ~np.isnan(accuracies)
-            losses[known] += self.reliability_strength * (1.0 - accuracies[known])
-            counts[known] += self.reliability_strength
-            return losses, counts
 
-        def vote(weights: F64) -> State:
-            found = weighted_vote(
-                crowd, weights, flat, decoding=self.decoding, ties=self.ties, seed=self.seed,
-                known=task.known,
+class _Run:
+    """One run: the round as a function from sums to sums."""
+
+    def __init__(self, method: TruthDiscovery, task: Task) -> None:
+        self.method, self.task, self.parts = method, task, task.parts
+        self.accuracies = known_accuracies(self.parts, method.reliability)
+        self.labelled = self.parts.facts.annotator_tokens > 0
+        self._now: Labeller | None = None
+
+    def labeller(self, weights: F64) -> Labeller:
+        """What makes labels by these weights."""
+        if self._now is None or self._now.weights is not weights:
+            method = self.method
+            self._now = Labeller(
+                weights, np.ones(self.parts.n_labels), method.decoding, method.ties, method.seed,
+                self.task.known,
             )  # fmt: skip
-            return {"tags": found.tags, "probabilities": found.probabilities, "weights": weights}
+        return self._now
 
-        def advance(state: State) -> Round:
-            losses, counts = judge(state["tags"])
-            weights = np.where(labelled, 1.0, 0.0)
-            weights[labelled] = self._weigh(losses[labelled], counts[labelled])
-            new = vote(weights)
-            losses, counts = judge(new["tags"])
-            value = float(weights @ (losses / counts))
-            change = float((new["tags"] != state["tags"]).mean()) if len(new["tags"]) else 0.0
-            return Round(new, value, {"weighted loss": value}, change)
+    def start(self) -> State:
+        """The majority vote."""
+        weights = np.ones(self.parts.n_annotators)
+        found = self.parts.add_up(partial(_errors, now=self.labeller(weights), before=None))
+        return {"weights": weights, "errors": found["errors"]}
 
-        state, history = iterate(
-            lambda: vote(np.ones(crowd.n_annotators)), advance, task.rules(self.max_iter, self.tol)
-        )
-        return Outcome(state["tags"], state["probabilities"], state["weights"], history)
+    def advance(self, state: State) -> Round:
+        """Weights, then labels."""
+        before = self.labeller(state["weights"])
+        losses, counts = self._rates(state["errors"])
+        weights = np.where(self.labelled, 1.0, 0.0)
+        weights[self.labelled] = self.method._weigh(losses[self.labelled], counts[self.labelled])
+        function = partial(_errors, now=self.labeller(weights), before=before)
+        found = self.parts.add_up(function)
+        losses, counts = self._rates(found["errors"])
+        value = float(weights @ (losses / counts))
+        change = float(found["changed"][0]) / max(self.parts.facts.n_tokens, 1)
+        new = {"weights": weights, "errors": found["errors"]}
+        return Round(new, value, {"weighted loss": value}, change)
+
+    def _rates(self, errors: I64) -> tuple[F64, F64]:
+        """Each annotator's smoothed number of errors, and among how many tokens."""
+        method, (wrong, stakes) = self.method, errors
+        seen = stakes if method.average == "entity" else self.parts.facts.annotator_tokens
+        # where nobody erred, half an error in all, so that the mean is not 0
+        mean = max(float(wrong.sum()), 0.5) / max(float(seen.sum()), 1.0)
+        losses = wrong.astype(np.float64) + method.smoothing * mean
+        counts = seen.astype(np.float64) + method.smoothing
+        known = ~np.isnan(self.accuracies)
+        losses[known] += method.reliability_strength * (1.0 - self.accuracies[known])
+        counts[known] += method.reliability_strength
+        return losses, counts
+
+
+def _errors(part: Crowd, now: Labeller, before: Labeller | None) -> Sums:
+    tags = now.vote(part).tags
+    changed = 0 if before is None else np.count_nonzero(tags != before.vote(part).tags)
+    return {"errors": np.stack(zero_one_losses(part, tags)), "changed": np.array([changed])}
 
 
 def zero_one_losses(crowd: Crowd, tags: I8) -> tuple[I64, I64]:

@@ -1,0 +1,114 @@
+"""What a method's inside gets and hands back, on a crowd in one part or in many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seqtruth.data.crowd import Crowd
+from seqtruth.engine import Labels, MemoryParts, Parts, Sums
+from seqtruth.history import History
+from seqtruth.kernels.arrays import F32, F64, I8, Bool
+from seqtruth.kernels.vote import weighted_vote
+from seqtruth.methods.loop import Checkpoint, Progress, Rules, rules_for
+from seqtruth.metrics.annotators import annotator_counts
+from seqtruth.predictors.tagger import Tagger
+
+
+class Task(NamedTuple):
+    """What a method's inside gets to work on.
+
+    parts : the crowd, in one part or many.
+    known : int8[T], labels given as true (-1: none), where the crowd is in memory.
+    """
+
+    parts: Parts
+    known: I8 | None = None
+    checkpoint: Checkpoint | None = None
+    progress: Progress | None = None
+
+    @property
+    def crowd(self) -> Crowd:
+        """The whole crowd, for methods that need it in memory."""
+        return self.parts.whole
+
+    def on(self, crowd: Crowd, known: I8 | None) -> Task:
+        """The same task on another crowd in memory."""
+        return self._replace(parts=MemoryParts(crowd), known=known)
+
+    def rules(self, max_iter: int, tol: float, measure: str = "objective") -> Rules:
+        return rules_for(max_iter, tol, measure, self.checkpoint, self.progress)
+
+
+class Decision(NamedTuple):
+    """What a method makes of a part (of the whole crowd, where that is one part).
+
+    tags, probabilities : int8[T] and float32[T, L].
+    judged : bool[S], sentences labelled without any vote.
+    span_confidence, sentence_confidence : float32[T] and float64[S], for methods that have better
+        than what follows from ``probabilities``.
+    """
+
+    tags: I8
+    probabilities: F32
+    judged: Bool | None = None
+    span_confidence: F32 | None = None
+    sentence_confidence: F64 | None = None
+
+
+#: What was decided on the whole crowd, or how it is decided on each part: pure, and sent to where
+#: the parts are.
+Decide = Decision | Callable[[Crowd], Decision]
+
+
+class Outcome(NamedTuple):
+    """What a method's inside hands back.
+
+    labels : the decision.
+    weight, confusion : of the annotators, as in :class:`~seqtruth.result.Annotators`.
+    reads : whether deciding a part takes its text.
+    """
+
+    labels: Decide
+    weight: F64
+    history: History = History()
+    tagger: Tagger | None = None
+    confusion: F32 | None = None
+    reads: bool = False
+
+
+def decided(labels: Decide, part: Crowd) -> Decision:
+    """The decision on a part."""
+    return labels(part) if callable(labels) else labels
+
+
+def voted(part: Crowd, weights: F64, units: F64, **how: Any) -> Decision:
+    """Labels of a part by a weighted vote (:func:`~seqtruth.kernels.vote.weighted_vote`)."""
+    vote = weighted_vote(part, weights, units, **how)
+    return Decision(vote.tags, vote.probabilities)
+
+
+def settled(part: Crowd, labels: Decide, known: I8 | None) -> Decision:
+    """The decision, with -1 in sentences that nobody labelled, no predictor judged and nobody knew."""
+    found = decided(labels, part)
+    lengths = np.diff(part.corpus.token_offsets)
+    has = part.covered.copy()
+    if found.judged is not None:
+        has |= found.judged
+    if known is not None:
+        has[np.repeat(np.arange(part.n_sentences), lengths)[known >= 0]] = True
+    return found._replace(tags=np.where(np.repeat(has, lengths), found.tags, np.int8(-1)))
+
+
+def judged(part: Crowd, labels: Callable[[Crowd], Decision]) -> Sums:
+    """What the annotators' scores against the labels are made of."""
+    return dict(annotator_counts(part, labels(part).tags))
+
+
+def written(part: Crowd, labels: Callable[[Crowd], Decision]) -> Labels:
+    """The labels with the probability of each."""
+    tags, soft = labels(part)[:2]
+    sure = soft[np.arange(len(tags)), np.maximum(tags, 0)]
+    return Labels(tags, np.where(tags >= 0, sure, np.float32(0)))
