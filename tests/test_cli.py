@@ -551,11 +551,11 @@ def test_info_shows_who_copies(files: Path, capsys: pytest.CaptureFixture[str]) 
     (files / "copied.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
     assert run("info", files / "copied.jsonl", "--json") == 0
     facts = json.loads(capsys.readouterr().out)
-    each, pairs = facts["each annotator"], facts["closest pairs"]
+    each, pairs = facts["each_annotator"], facts["closest_pairs"]
     assert {row["annotator"] for row in each} == {*small_crowd().annotators, "copy"}
     assert sum(row["sentences"] for row in each) == facts["annotations"]
-    assert {pairs[0]["first"], pairs[0]["second"]} == {"w3", "copy"} and pairs[0]["span F1"] == 1
-    assert [row["span F1"] for row in pairs] == sorted((r["span F1"] for r in pairs), reverse=True)
+    assert {pairs[0]["first"], pairs[0]["second"]} == {"w3", "copy"} and pairs[0]["span_f1"] == 1
+    assert [row["span_f1"] for row in pairs] == sorted((r["span_f1"] for r in pairs), reverse=True)
     assert run("info", files / "copied.jsonl") == 0
     out = capsys.readouterr().out
     assert "each annotator" in out and "closest pairs" in out
@@ -567,7 +567,7 @@ def test_an_empty_sentence_lacks_no_label(
     crowd = st.Crowd.of({"a": [["O"], None, None], "b": [["B-X"], None, None]}, [["x"], [], ["y"]])
     st.write(crowd, tmp_path / "c.jsonl")
     assert run("info", tmp_path / "c.jsonl", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["unlabelled sentences"] == 1
+    assert json.loads(capsys.readouterr().out)["unlabelled_sentences"] == 1
     assert run("aggregate", tmp_path / "c.jsonl", "-m", "mv", "--json") == 0
     assert json.loads(capsys.readouterr().out)["unlabelled"] == 1
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from seqtruth._version import __version__
 
 if TYPE_CHECKING:
-    from seqtruth import datasets, metrics, predictors
+    from seqtruth import datasets, io, metrics, predictors
     from seqtruth.aggregation import aggregate
+    from seqtruth.comparison import compare
     from seqtruth.data.corpus import Corpus
     from seqtruth.data.crowd import Crowd, Labelling
     from seqtruth.data.scheme import Scheme
@@ -66,13 +67,17 @@ _HOMES = {
     "Tagger": "predictors",
     "Transformer": "predictors",
     "aggregate": "aggregation",
+    "compare": "comparison",
     "evaluate": "metrics",
     "read": "io",
     "simulate": "simulation",
     "stream": "engine",
     "write": "io",
 }
-_ROOMS = ("methods", "testing", "datasets", "engine", "errors", "metrics", "predictors")
+_ROOMS = (
+    "datasets", "engine", "errors", "io", "methods", "metrics", "predictors", "report", "simulation",
+    "testing",
+)  # fmt: skip
 
 __all__ = [
     "BSC",
@@ -100,8 +105,10 @@ __all__ = [
     "Transformer",
     "__version__",
     "aggregate",
+    "compare",
     "datasets",
     "evaluate",
+    "io",
     "metrics",
     "predictors",
     "read",

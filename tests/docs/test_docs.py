@@ -139,7 +139,7 @@ def _resolves(dotted: str) -> bool:
 
 
 def _names() -> Iterator[tuple[Shown, str]]:
-    """Dotted names in code: of modules, of classes, or of ``result`` and ``crowd``, as the pages call them."""
+    """Dotted names in code: of modules, of classes, or of ``result`` and ``crowd``, as pages call them."""
     for page in PAGES:
         for number, line in enumerate(page.read_text().splitlines(), 1):
             for code in re.findall(r"`([^`]+)`", line):

@@ -12,6 +12,7 @@ import warnings
 from contextlib import suppress
 from typing import TextIO
 
+from seqtruth.cli.display import note
 from seqtruth.errors import SeqTruthError, SeqTruthWarning
 
 
@@ -27,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
         code = stopped if isinstance(stopped, int) else 0
     except SeqTruthError as error:
-        print(f"error: {error}", file=sys.stderr)
+        note(f"error: {error}")
         code = 2
     except KeyboardInterrupt:
         code = 130
@@ -37,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         _drop_stdout()
         place = "" if error.filename is None else f"{error.filename}: "
-        print(f"error: {place}{error.strerror or error}", file=sys.stderr)
+        note(f"error: {place}{error.strerror or error}")
         code = 2
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 1
@@ -47,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         code = _usage(error)
     if code == 130:
-        print("interrupted", file=sys.stderr)
+        note("interrupted")
     if arguments is None:
         sys.exit(code)
     return code
@@ -89,4 +90,4 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     if issubclass(category, SeqTruthWarning):
-        print(f"warning: {message}", file=sys.stderr)
+        note(f"warning: {message}")

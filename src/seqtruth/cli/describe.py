@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqtruth._version import __version__
-from seqtruth.cli.display import cell
+from seqtruth.text_tables import cell
 
 if TYPE_CHECKING:
     from seqtruth.data.crowd import Crowd
@@ -28,17 +28,19 @@ def installation() -> dict[str, Any]:
     from seqtruth.kernels.jit import kernels_are_cached
     from seqtruth.kernels.threads import threads
     from seqtruth.methods import METHODS
+    from seqtruth.predictors import PREDICTORS
 
     extras = [
         name for name in ("torch", "transformers", "pyspark") if importlib.util.find_spec(name)
     ]
     return {
         "seqtruth": __version__,
-        "methods": ", ".join(METHODS),
-        "formats": ", ".join(FORMATS),
+        "methods": list(METHODS),
+        "predictors": list(PREDICTORS),
+        "formats": list(FORMATS),
         "threads": threads(),
         "kernels": "compiled and cached" if kernels_are_cached() else "compiled at first use",
-        "extras": ", ".join(extras) or "none",
+        "extras": extras,
         "python": sys.version.split()[0],
         "numpy": numpy.__version__,
         "numba": numba.__version__,
@@ -61,7 +63,7 @@ def saved(path: Path) -> dict[str, Any]:
     return {
         "tagger": meta["predictor"],
         "scheme": meta["scheme"],
-        "labels": ", ".join(meta["labels"]),
+        "labels": list(meta["labels"]),
         "parameters": sum(array.size for array in arrays.values() if array.dtype.kind == "f"),
         "settings": meta["settings"],
     }
@@ -84,17 +86,17 @@ def labels(path: Path, format: str | None, scheme: str | None) -> dict[str, Any]
         "documents": len(crowd.corpus.documents),
         "annotators": crowd.n_annotators,
         "annotations": crowd.n_rows,
-        "unlabelled sentences": int(bare.sum()),
-        "labels": ", ".join(crowd.scheme.labels),
+        "unlabelled_sentences": int(bare.sum()),
+        "labels": list(crowd.scheme.labels),
         "digest": crowd.digest(),
     }
     found = agreement(crowd)
     if crowd.n_annotators > 1:
-        facts["agreement (tokens)"] = round(float(found.observed), 4)
-        facts["Krippendorff's alpha"] = round(float(found.alpha), 4)
-        facts["agreement (span F1)"] = round(float(found.span_f1), 4)
-    facts["each annotator"] = _each(crowd, found)
-    facts["closest pairs"] = _closest(found)
+        facts["token_agreement"] = round(float(found.observed), 4)
+        facts["krippendorff_alpha"] = round(float(found.alpha), 4)
+        facts["span_f1"] = round(float(found.span_f1), 4)
+    facts["each_annotator"] = _each(crowd, found)
+    facts["closest_pairs"] = _closest(found)
     return facts
 
 
@@ -107,11 +109,11 @@ def _each(crowd: Crowd, found: Agreement) -> list[dict[str, Any]]:
         {
             "annotator": name,
             "sentences": int(sentences[w]),
-            "span F1": round(found.of_annotator(name)["span_f1"], 4),
+            "span_f1": round(found.of_annotator(name)["span_f1"], 4),
         }
         for w, name in enumerate(crowd.annotators)
     ]
-    return sorted(rows, key=lambda row: (-np.nan_to_num(row["span F1"], nan=-1), row["annotator"]))
+    return sorted(rows, key=lambda row: (-np.nan_to_num(row["span_f1"], nan=-1), row["annotator"]))
 
 
 def _closest(found: Agreement) -> list[dict[str, Any]]:
@@ -133,35 +135,57 @@ def _closest(found: Agreement) -> list[dict[str, Any]]:
             "first": found.annotators[pairs.first[k]],
             "second": found.annotators[pairs.second[k]],
             "tokens": int(pairs.tokens[k]),
-            "span F1": round(float(pairs.span_f1[k]), 4),
+            "span_f1": round(float(pairs.span_f1[k]), 4),
         }
         for k in chosen[order][:PAIRS]
     ]
 
 
+#: How people are told what a key means, where it is not the key with spaces.
+_WORDS = {
+    "token_agreement": "agreement (tokens)",
+    "krippendorff_alpha": "Krippendorff's alpha",
+    "span_f1": "span F1",
+}
+_NUMBERS = ("sentences", "tokens", "span_f1")
+
+
 def show(facts: dict[str, Any]) -> None:
-    """Facts for people: single ones first, then each list in columns."""
-    single = {key: value for key, value in facts.items() if not isinstance(value, list)}
+    """Facts for people: single ones first, then each table in columns."""
+    tables = {key: rows for key, rows in facts.items() if _is_table(rows)}
+    single = {_word(key): _line(value) for key, value in facts.items() if key not in tables}
     wide = max(map(len, single))
     for key, value in single.items():
         print(f"{key:<{wide}}  {value}")
-    for key, rows in facts.items():
-        if isinstance(rows, list) and rows:
-            print(f"\n{key}")
-            _columns([list(rows[0]), *([_text(v) for v in row.values()] for row in rows[:MOST])])
-            if len(rows) > MOST:
-                print(f"  … and {len(rows) - MOST:,} more (--json lists all)")
+    for key, rows in tables.items():
+        print(f"\n{_word(key)}")
+        _columns(rows[:MOST])
+        if len(rows) > MOST:
+            print(f"  … and {len(rows) - MOST:,} more (--json lists all)")
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _word(key: str) -> str:
+    return _WORDS.get(key, key.replace("_", " "))
+
+
+def _line(value: Any) -> Any:
+    return (", ".join(map(str, value)) or "none") if isinstance(value, list) else value
 
 
 def _text(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) and value == value else cell(value)
 
 
-def _columns(rows: list[list[str]]) -> None:
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
+def _columns(rows: list[dict[str, Any]]) -> None:
+    lines = [[_word(key) for key in rows[0]], *([_text(v) for v in row.values()] for row in rows)]
+    wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
         cells = [
-            text.rjust(w) if name in ("sentences", "tokens", "span F1") else text.ljust(w)
-            for text, w, name in zip(row, wide, rows[0], strict=True)
+            text.rjust(w) if key in _NUMBERS else text.ljust(w)
+            for text, w, key in zip(line, wide, rows[0], strict=True)
         ]
         print("  " + "  ".join(cells).rstrip())

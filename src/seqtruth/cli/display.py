@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from seqtruth.text_tables import cell
+
 #: Work shorter than this shows no progress.
 PATIENCE = 1.0
 
@@ -40,7 +42,7 @@ class _Relay(logging.Handler):
         seconds = time.perf_counter() - self.since
         line = f"{self.title}: {self.text}" if self.text else self.title
         if not self.live:
-            print(f"{line} ({seconds:.0f} s)", file=sys.stderr, flush=True)
+            note(f"{line} ({seconds:.0f} s)")
             return
         if self.status is None:
             self.status = console(stderr=True).status("")
@@ -107,13 +109,6 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | No
     out.print(grid)
 
 
-def cell(value: Any) -> str:
-    """A value as a table shows it."""
-    if isinstance(value, float):
-        return "–" if value != value else f"{value:,.2f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
 def print_json(value: Any, indent: int | None = 1) -> None:
     """JSON on stdout; what JSON has no word for (nan, inf) is null."""
     print(json.dumps(_plain(value), indent=indent, allow_nan=False), flush=True)
@@ -130,5 +125,23 @@ def _plain(value: Any) -> Any:
 
 
 def note(text: str) -> None:
-    """A remark for the person at the terminal."""
-    print(text, file=sys.stderr, flush=True)
+    """A remark for the person at the terminal, with the time where that was asked for."""
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S%z ") if _stamped else ""
+    print("\n".join(stamp + line for line in text.split("\n")), file=sys.stderr, flush=True)
+
+
+_stamped = False
+
+
+def timestamps(wanted: bool) -> None:
+    """Whether remarks begin with the time."""
+    global _stamped
+    _stamped = wanted
+
+
+def first_use(quiet: bool = False) -> None:
+    """Say so where kernels have to be compiled, when it happens."""
+    from seqtruth.kernels.jit import when_compiling
+
+    text = "first use: compiling kernels for this machine (up to half a minute, once)"
+    when_compiling(None if quiet else lambda: note(text))

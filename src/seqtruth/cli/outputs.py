@@ -95,40 +95,59 @@ def check_tagger(tagger: Path | None, method: Aggregator) -> None:
 
 
 def write_outputs(
-    result: Result,
-    crowd: Crowd,
+    result: Any,
     output: Path | None,
     out_format: str | None,
     report: Path | None,
     save: Path | None,
     tagger: Path | None,
     scores: Any = None,
+    labels_written: bool = False,
 ) -> list[str]:
-    """Write what was asked for, each file whole or not at all."""
-    if output is not None:
+    """Write what was asked for, each file whole or not at all; returns the names."""
+    if output is not None and not labels_written:
         result.write(output, out_format)
     if report is not None:
-        result.report(report, crowd=crowd, scores=scores)
+        result.report(report, scores=scores)
     if save is not None:
-        result.save(save)
+        result.save(save, crowd=result.crowd is not None)
     if tagger is not None and result.tagger is not None:
         result.tagger.save(tagger)
     return [str(path) for path in (output, report, save, tagger) if path is not None]
 
 
-def summary(result: Result, seconds: float, written: list[str]) -> dict[str, Any]:
-    from seqtruth.data.spans import extract
+def summary(result: Any, seconds: float, written: list[str]) -> dict[str, Any]:
+    """What a run was and gave, for machines."""
+    from seqtruth.result import Result
 
     return {
         **result.provenance,
-        "sentences": result.corpus.n_sentences,
-        "unlabelled": int((~result.labelled).sum()),
-        "spans": len(extract(result.tags, result.corpus.token_offsets, result.scheme).start),
+        **(_of_result(result) if isinstance(result, Result) else _of_parts(result)),
         "rounds": len(result.history),
         "stop_reason": result.history.stop_reason,
         "seconds": round(seconds, 3),
         "annotators": list(result.annotators.ranked()),
         "written": written,
+    }
+
+
+def _of_result(result: Result) -> dict[str, Any]:
+    from seqtruth.data.spans import extract
+
+    return {
+        "sentences": result.corpus.n_sentences,
+        "unlabelled": int((~result.labelled).sum()),
+        "spans": len(extract(result.tags, result.corpus.token_offsets, result.scheme).start),
+        "warnings": list(result.warnings),
+    }
+
+
+def _of_parts(result: Any) -> dict[str, Any]:
+    facts = result.parts.facts
+    return {
+        "sentences": facts.n_sentences,
+        "tokens": facts.n_tokens,
+        "token_annotations": facts.n_annotations,
     }
 
 

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from seqtruth.cli.display import note, print_json, progress, table
-from seqtruth.cli.work import first_use
+from seqtruth.cli.display import first_use, note, print_json, progress, table
 from seqtruth.errors import InputError
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -129,6 +129,18 @@ class Corpus:
     @property
     def n_tokens(self) -> int:
         return int(self.token_offsets[-1])
+
+    def __len__(self) -> int:
+        """Number of sentences."""
+        return self.n_sentences
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """The tokens of each sentence.
+
+        >>> list(Corpus.of([["Ada", "ran"], ["Yes"]]))
+        [['Ada', 'ran'], ['Yes']]
+        """
+        return map(self.words, range(self.n_sentences))
 
     def words(self, sentence: int) -> list[str]:
         """Tokens of one sentence."""

@@ -25,6 +25,7 @@ from seqtruth.data.corpus import Corpus, concat_corpora
 from seqtruth.data.ragged import Selection, gather, places
 from seqtruth.data.scheme import Scheme, detect
 from seqtruth.errors import DataError
+from seqtruth.html import html_table
 from seqtruth.kernels.jit import kernel
 from seqtruth.plural import count
 
@@ -405,6 +406,14 @@ class Crowd:
 
     def __repr__(self) -> str:
         return f"<Crowd: {self}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [name, int(self.annotator_sentences[w]), int(self.annotator_tokens[w])]
+            for w, name in enumerate(self.annotators)
+        ]
+        labels = "labels " + ", ".join(self.scheme.labels)
+        return html_table(str(self), ["annotator", "sentences", "tokens"], rows, labels)
 
 
 @kernel

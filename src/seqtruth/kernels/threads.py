@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import I64
 
 R = TypeVar("R")
@@ -26,8 +27,10 @@ MAX_CHUNKS = 32
 
 
 def threads() -> int:
-    """Number of annotator threads: ``SEQTRUTH_THREADS`` or the cores this process may use."""
+    """Number of worker threads: ``SEQTRUTH_THREADS`` or the cores this process may use."""
     if text := os.environ.get("SEQTRUTH_THREADS"):
+        if not text.strip().isdecimal():
+            raise ParameterError("SEQTRUTH_THREADS must be a whole number", got=repr(text))
         return max(1, int(text))
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

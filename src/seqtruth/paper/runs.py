@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seqtruth import archive
+from seqtruth.cost import Cost
 from seqtruth.data.crowd import Crowd, Labelling
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import InputError
@@ -19,7 +20,6 @@ from seqtruth.history import History
 from seqtruth.kernels.arrays import F64, I8
 from seqtruth.methods import Aggregator
 from seqtruth.paper.code_digest import code_digest
-from seqtruth.paper.cost import Cost
 from seqtruth.result import Result
 
 

@@ -10,10 +10,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from seqtruth.cost import measured
 from seqtruth.errors import ConvergenceWarning, MissingExtraError
 from seqtruth.kernels.arrays import I8
 from seqtruth.methods import Aggregator
-from seqtruth.paper.cost import measured
 from seqtruth.paper.material import Material, opener
 from seqtruth.paper.runs import Job, Run, file_name, fingerprint
 from seqtruth.paper.systems import System

@@ -15,7 +15,7 @@ from seqtruth.methods.bayes.bsc import BSC, BSCCM, BSCCV, BSCAcc, BSCSeq, BSCSeq
 from seqtruth.methods.bayes.dawid_skene import DawidSkene
 from seqtruth.methods.bayes.hmm_crowd import HMMCrowd
 from seqtruth.methods.bayes.mace import MACE
-from seqtruth.testing import check_aggregator, small_crowd
+from seqtruth.testing import check_method, small_crowd
 
 FAMILY: list[Aggregator] = [
     BSCSeq(), BSCSeqIF(), BSCCM(), BSCCV(), BSCSpam(), BSCAcc(),
@@ -52,7 +52,7 @@ def simulated(errors: dict[str, float], n_sentences: int = 60, seed: int = 0, co
 
 @pytest.mark.parametrize("method", FAMILY, ids=names)
 def test_conformance(method):
-    check_aggregator(method)
+    check_method(method)
 
 
 @pytest.mark.parametrize("method", FAMILY, ids=names)

@@ -1,10 +1,4 @@
-"""What every aggregator must do, as checks that any of them, also a user's own, can be put through.
-
-Examples
---------
->>> from seqtruth.methods import MajorityVote
->>> check_aggregator(MajorityVote())
-"""
+"""What every method must do, as checks that any of them, also a user's own, can be put through."""
 
 from __future__ import annotations
 
@@ -18,24 +12,37 @@ import numpy as np
 
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
-from seqtruth.errors import DataWarning, SeqTruthError
+from seqtruth.errors import DataWarning
 from seqtruth.kernels.chain import is_legal
 from seqtruth.methods.base import Aggregator
 from seqtruth.result import Result
+from seqtruth.testing.material import ConformanceError, small_crowd
 
 Check = Callable[[Aggregator], None]
 #: Posteriors are kept in single precision; sums in another order may move the last digits.
 CLOSE = 2e-3
 
 
-class ConformanceError(SeqTruthError, AssertionError):
-    """An aggregator breaks a rule of the house."""
+def check_method(method: Aggregator | type[Aggregator]) -> None:
+    """Put a method through all checks that apply to it.
 
+    Parameters
+    ----------
+    method : a class, or a method with settings that make it quick.
 
-def check_aggregator(method: Aggregator) -> None:
-    """Run all checks; raises :class:`ConformanceError` at the first that fails."""
-    for check in checks_of(method):
-        check(method)
+    Raises
+    ------
+    ConformanceError
+        At the first rule that is broken.
+
+    Examples
+    --------
+    >>> from seqtruth.methods import MajorityVote
+    >>> check_method(MajorityVote)
+    """
+    ready = method() if isinstance(method, type) else method
+    for check in checks_of(ready):
+        check(ready)
 
 
 def checks_of(method: Aggregator) -> Iterator[Check]:
@@ -43,43 +50,6 @@ def checks_of(method: Aggregator) -> Iterator[Check]:
     for check in CHECKS:
         if check.__name__ not in method.exempt:
             yield check
-
-
-def small_crowd(seed: int = 0, kind: str = "iob2", n_sentences: int = 40) -> Crowd:
-    """Sentences with names in telling places, labelled by five annotators of different quality."""
-    rng = np.random.default_rng(seed)
-    first, last = ["Ann", "Bob", "Eve", "Ida"], ["Lee", "Roe", "Kim"]
-    places, verbs = ["Ames", "Oslo", "Brno"], ["saw", "left", "likes"]
-    tokens, truth = [], []
-    for _ in range(n_sentences):
-        person = [rng.choice(first), rng.choice(last)][: rng.integers(1, 3)]
-        words = [*person, rng.choice(verbs), rng.choice(places), "."]
-        spans = [*["B-PER", "I-PER"][: len(person)], "O", "B-LOC", "O"]
-        tokens.append([str(word) for word in words])
-        truth.append(spans)
-    votes: dict[str, list[list[str] | None]] = {}
-    for number, error in enumerate((0.02, 0.05, 0.1, 0.25, 0.5)):
-        rows: list[list[str] | None] = []
-        for sentence in truth:
-            if rng.random() < 0.2 and number:
-                rows.append(None)
-                continue
-            row = list(sentence)
-            if rng.random() < error:
-                at = int(rng.integers(len(row)))
-                row[at] = str(rng.choice(["O", "B-PER", "B-LOC", "B-ORG"]))
-            rows.append(_legal(row))
-        votes[f"w{number}"] = rows
-    crowd = Crowd.of(votes, tokens, "iob2", [f"s{i}" for i in range(n_sentences)])
-    return crowd if kind == "iob2" else crowd.respell(kind)
-
-
-def _legal(row: list[str]) -> list[str]:
-    """The row with every stray I- made a B-."""
-    for i, tag in enumerate(row):
-        if tag.startswith("I-") and (i == 0 or row[i - 1][2:] != tag[2:]):
-            row[i] = "B" + tag[1:]
-    return row
 
 
 def _fit(method: Aggregator, crowd: Crowd, gold: Crowd | None = None) -> Result:

@@ -1,0 +1,45 @@
+"""Anything that can be aggregated, opened: files, frames, crowds in memory or in parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.engine.base import Parts
+from seqtruth.errors import DataError
+from seqtruth.io import read
+
+#: A crowd, a crowd in parts, anything that :func:`seqtruth.read` reads (a path, several paths, a pandas,
+#: Polars or Arrow table), or a Spark frame.
+Readable = Any
+
+
+def opened(source: Readable, format: str | None = None, scheme: str | None = None) -> Crowd | Parts:
+    """The crowd, in memory or in parts, that ``source`` is or holds.
+
+    Parameters
+    ----------
+    source : anything :data:`Readable`.
+    format, scheme : of files, where they are not to be found from the content.
+    """
+    if isinstance(source, Crowd | Parts):
+        return source
+    if isinstance(source, Labelling):
+        return source.as_crowd()
+    from seqtruth.engine.spark import SparkParts, is_spark_frame
+
+    if is_spark_frame(source):
+        return SparkParts.of(source)
+    return read(source, format, scheme)
+
+
+def opened_crowd(source: Readable, format: str | None = None, scheme: str | None = None) -> Crowd:
+    """Likewise, where it must be in memory."""
+    found = opened(source, format, scheme)
+    if isinstance(found, Parts):
+        raise DataError(
+            "the whole crowd is needed in memory",
+            got="a crowd in parts",
+            fix="read it with st.read",
+        )
+    return found
