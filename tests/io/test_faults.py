@@ -101,8 +101,8 @@ FAULTS = {
         "a.jsonl:1: annotator 'w': a span needs \"start\", \"end\" and \"label\"; got 'O'",
     # tables
     ("a.csv", "task,worker\n1,2\n"):
-        "a.csv:1: column 'label' is missing; got columns task, annotator; a table needs the columns "
-        "task, annotator and label",
+        "a.csv:1: column 'label' is missing; got columns task, worker; a table needs the columns "
+        "task, worker and label",
     ("a.csv", "task,worker,label\n"): "a.csv: the table has no rows",
     ("a.csv", "task,worker,label\n1,2,3\n1,2\n"):
         "a.csv:3: 2 columns where the header has 3; got '1,2'; check separators and quotes",
@@ -131,7 +131,7 @@ FAULTS = {
         "a.csv:2: the label runs over lines, as if a quotation mark were not closed; got "
         "'abc\\n2,w,x\\n'; write a quotation mark as two inside quotes, or read with quoting=False",
     ("a.csv", "task,worker,start,end,label\n1,2,0,1,X\n"):
-        "a.csv: a table with spans needs a column 'text' or 'tokens'; got columns task, annotator, "
+        "a.csv: a table with spans needs a column 'text' or 'tokens'; got columns task, worker, "
         "label, start, end; start and end count characters of text, or tokens of tokens (joined by "
         "spaces)",
     ("a.csv", 'task,worker,start,end,label,text\n1,2,0,1,X,"a\nb"\n2,3,0,5,X,abc\n'):

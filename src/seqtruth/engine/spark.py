@@ -113,7 +113,7 @@ class SparkParts(Parts):
         partitions: int | None = None,
         checkpoint_dir: str | None = None,
     ) -> SparkParts:
-        """A long table of token labels (``task, annotator, token_index, label``, ``token``, ``doc``).
+        """A long table of token labels (``task, worker, token_index, label``, ``token``, ``doc``).
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class SparkParts(Parts):
     def labels(self, function: Callable[[Crowd], Labels]) -> DataFrame:
         """What ``function`` makes of every part, as a (lazy) long table of the cluster.
 
-        Columns ``task, annotator, token_index, token, label, doc, confidence``, as ``Result.write`` has
+        Columns ``task, worker, token_index, token, label, doc, confidence``, as ``Result.write`` has
         them; ``token`` and ``doc`` where the input has them. Nothing runs before the table is used.
         """
         scheme, annotators = self.scheme, self.annotators
@@ -228,7 +228,7 @@ def _clean(frame: DataFrame) -> DataFrame:
         raise InputError(
             f"column {lacking[0]!r} is missing",
             got=f"columns {', '.join(names)}"[:120],
-            fix="a table needs the columns task, annotator and label",
+            fix="a table needs the columns task, worker and label",
         )
     if "start" in names and "end" in names:
         raise InputError(

@@ -131,7 +131,7 @@ def check_names(name: str, names: list[str]) -> None:
             f"column {lacking[0]!r} is missing",
             where=name,
             got=f"columns {', '.join(map(str, names))}"[:120],
-            fix="a table needs the columns task, annotator and label",
+            fix="a table needs the columns task, worker and label",
         )
     for column in KNOWN:
         if names.count(column) > 1:

@@ -1,7 +1,7 @@
 """Long tables: one row per (task, annotator, token), or per (task, annotator, span).
 
-Token level: ``task, annotator, label`` and, for sequences, ``token_index`` (from 0) and ``token``.
-Span level: ``task, annotator, start, end, label`` and ``text`` (offsets count characters) or
+Token level: ``task, worker, label`` and, for sequences, ``token_index`` (from 0) and ``token``.
+Span level: ``task, worker, start, end, label`` and ``text`` (offsets count characters) or
 ``tokens`` (offsets count tokens). Both may have ``doc``. See ``docs/formats.md``.
 """
 
