@@ -11,7 +11,9 @@ import pytest
 
 import seqtruth as st
 from seqtruth.cli import main
+from seqtruth.io.longtable import scan
 from seqtruth.testing import small_crowd
+from tests.engine.specs import EVERYWHERE
 
 
 @pytest.fixture
@@ -24,10 +26,18 @@ def run(*arguments: object) -> int:
     return main([str(argument) for argument in arguments])
 
 
-@pytest.mark.parametrize("method", ["mv", "aggslc:predictor=none", "bsc-seq"])
+def test_most_methods_run_everywhere() -> None:
+    names = {spec.partition(":")[0] for spec in EVERYWHERE}
+    bayes = {"ds", "hmm-crowd", "bsc-seq", "bsc-seq-if", "bsc-cm", "bsc-cv", "bsc-spam", "bsc-acc"}
+    assert names == bayes | {"mv", "crh", "catd", "aggslc", "optsla"}
+
+
+@pytest.mark.parametrize("method", EVERYWHERE)
+@pytest.mark.filterwarnings("ignore::seqtruth.errors.ConvergenceWarning")
 def test_streamed_labels_are_those_made_in_memory(
-    table: Path, capsys: pytest.CaptureFixture[str], method: str
+    table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
+    monkeypatch.setattr(scan, "PART_ROWS", 200)
     whole, streamed = table.with_name("whole.parquet"), table.with_name("streamed.parquet")
     assert run("aggregate", table, "-m", method, "-o", whole, "-q") == 0
     code = run("aggregate", table, "-m", method, "-o", streamed, "--engine", "stream", "--json")

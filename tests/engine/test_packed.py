@@ -14,6 +14,7 @@ from seqtruth.engine import packed, sum_rows
 from seqtruth.engine.base import add
 from seqtruth.engine.packed import Layout
 from seqtruth.errors import InputError
+from seqtruth.io.longtable.build import count_rows
 from seqtruth.io.longtable.write import token_table
 from strategies import crowds as some_crowds
 from strategies import document_names, spelled
@@ -30,20 +31,23 @@ def long_table(crowd: Crowd) -> pa.Table:
     return pa.table(columns)
 
 
+def layout_of(table: pa.Table, crowd: Crowd) -> Layout:
+    doc = "doc" in table.column_names
+    return Layout(crowd.annotators, crowd.scheme.labels, len(table), text=True, doc=doc)
+
+
 def packed_batches(table: pa.Table, crowd: Crowd, batch: int, limit: int) -> list[pa.RecordBatch]:
-    layout = Layout(text=True, doc="doc" in table.column_names)
-    annotators = {name: i for i, name in enumerate(crowd.annotators)}
-    labels = {name: i for i, name in enumerate(crowd.scheme.labels)}
-    pieces = pa.Table.from_batches(
+    layout = layout_of(table, crowd)
+    runs = pa.Table.from_batches(
         [
-            packed.fragments(rows, annotators, labels, layout)
+            packed.cut(rows, layout)
             for rows in table.combine_chunks().to_batches(max_chunksize=batch)
         ],
-        layout.fragment,
+        layout.runs,
     )
     order = [("task", "ascending"), ("worker", "ascending"), ("first", "ascending")]
-    pieces = pieces.sort_by(order).combine_chunks()
-    return list(packed.map_tables(pieces.to_batches(max_chunksize=batch), limit, layout))
+    runs = runs.sort_by(order).combine_chunks()
+    return list(packed.pack(runs.to_batches(max_chunksize=batch), layout, limit))
 
 
 @given(some_crowds(), st.randoms(use_true_random=False), st.integers(1, 9), st.integers(1, 20))
@@ -89,10 +93,12 @@ def test_parts_do_not_depend_on_batches(crowd, batch, other, limit):
 @given(some_crowds(), st.integers(1, 20))
 def test_shapes_add_up(crowd, limit):
     batches = packed_batches(long_table(crowd), crowd, 100, 100)
-    sums = add(map(packed.shape, packed.crowds(batches, crowd.scheme, crowd.annotators, limit)))
+    parts = packed.crowds(batches, crowd.scheme, crowd.annotators, limit)
+    sums = add(count_rows(part, crowd.n_annotators, crowd.n_labels) for part in parts)
     assert sums["sizes"].tolist() == [crowd.n_sentences, crowd.n_tokens]
     assert sums["sentences"].tolist() == crowd.annotator_sentences.tolist()
     assert sums["tokens"].tolist() == crowd.annotator_tokens.tolist()
+    assert sums["pairs"].sum() == (crowd.tags >= 0).sum()
 
 
 def rows(**columns: list[object]) -> pa.RecordBatch:
@@ -112,32 +118,31 @@ def rows(**columns: list[object]) -> pa.RecordBatch:
 @pytest.mark.parametrize(
     ("columns", "fault"),
     [
-        ({"task": ["t", None]}, "the task is empty"),
-        ({"worker": ["a", None]}, "'t': the annotator is empty"),
+        ({"task": ["t", None]}, "^the task is empty"),
+        ({"worker": ["a", None]}, "^task 't': the annotator is empty"),
         ({"token_index": [0, -1]}, "must not be negative"),
         ({"token_index": [0, None]}, "token_index is empty"),
-        ({"token_index": [0, 2**40]}, "too high"),
-        ({"token_index": [0, 2]}, "no row for token 1"),
-        ({"token_index": [1, 2]}, "no row for token 0"),
-        ({"token_index": [0, 0]}, "twice"),
-        ({"worker": ["a", "z"]}, "not there when the table was first read"),
-        ({"label": ["O", "Q"]}, "not there when the table was first read"),
+        ({"token_index": [0, 2**40]}, "higher than the table has rows"),
+        ({"token_index": [0, 2]}, "^task 't' has no row for token 1"),
+        ({"token_index": [1, 2]}, "^task 't' has no row for token 0"),
+        ({"token_index": [0, 0]}, "^task 't': annotator 'a' labelled task 't' twice"),
+        ({"worker": ["a", "z"]}, "changed since it was scanned"),
+        ({"label": ["O", "Q"]}, "changed since it was scanned"),
         (
             {"worker": ["a", "b"], "token_index": [0, 0], "token": ["x", "y"]},
-            "token is given in two",
+            "^task 't': the token differs from the one given before",
         ),
-        ({"doc": ["x", "y"]}, "doc is given in two ways"),
-        ({"token": ["x", None]}, "a token is empty"),
+        ({"doc": ["x", "y"]}, "^task 't': the doc differs from the one given before"),
+        ({"token": ["x", None]}, "^task 't': the token is empty"),
     ],
 )
 def test_faults_are_told(columns, fault):
     batch = rows(**columns)
-    layout = Layout("token" in columns, "doc" in columns)
+    layout = Layout(("a", "b"), ("O",), 9, "token" in columns, "doc" in columns)
     with pytest.raises(InputError, match=fault):
-        cut = packed.fragments(batch, {"a": 0, "b": 1}, {"O": 0}, layout)
+        runs = pa.Table.from_batches([packed.cut(batch, layout)])
         order = [("task", "ascending"), ("worker", "ascending"), ("first", "ascending")]
-        table = pa.Table.from_batches([cut]).sort_by(order)
-        packed.pack(table, layout)
+        list(packed.pack(runs.sort_by(order).to_batches(), layout, 9))
 
 
 @given(st.integers(1, 6), st.integers(0, 2**32), st.randoms(use_true_random=False))

@@ -8,11 +8,10 @@ import pyarrow as pa
 
 from seqtruth.data.crowd import Crowd, Labelling
 from seqtruth.engine.base import Labels
-from seqtruth.engine.packed import Layout
 from seqtruth.io.longtable.write import token_table
 
 
-def label_rows(crowd: Crowd, labels: Labels, layout: Layout) -> Iterator[pa.RecordBatch]:
+def label_rows(crowd: Crowd, labels: Labels, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """One row per token, as :func:`seqtruth.io.longtable.table.write_table` has them for a labelling."""
     truth = Labelling(crowd.corpus, crowd.scheme, labels.tags).as_crowd("truth")
     table = token_table(truth, labels.confidence)
@@ -20,21 +19,15 @@ def label_rows(crowd: Crowd, labels: Labels, layout: Layout) -> Iterator[pa.Reco
         table.column(field.name).cast(field.type)
         if field.name in table.column_names
         else pa.nulls(len(table), field.type)
-        for field in label_schema(layout)
+        for field in schema
     ]
-    yield from pa.table(columns, schema=label_schema(layout)).to_batches(max_chunksize=1 << 16)
+    yield from pa.table(columns, schema=schema).to_batches(max_chunksize=1 << 16)
 
 
-def label_schema(layout: Layout) -> pa.Schema:
-    text = pa.string()
-    return pa.schema(
-        [
-            ("task", text),
-            ("worker", text),
-            ("token_index", pa.int64()),
-            *[("token", text)] * layout.text,
-            ("label", text),
-            *[("doc", text)] * layout.doc,
-            ("confidence", pa.float32()),
-        ]
-    )
+def label_schema(text: bool, documents: bool) -> pa.Schema:
+    """The columns; ``token`` and ``doc`` where the input has them."""
+    columns = {"task": pa.string(), "worker": pa.string(), "token_index": pa.int64()}
+    columns |= {"token": pa.string()} if text else {}
+    columns |= {"label": pa.string()}
+    columns |= {"doc": pa.string()} if documents else {}
+    return pa.schema([*columns.items(), ("confidence", pa.float32())])

@@ -29,7 +29,7 @@ from seqtruth.data.scheme import Scheme, detect_from_pairs
 from seqtruth.engine import sum_rows
 from seqtruth.engine.base import Facts, Labels, Parts, Sums, add
 from seqtruth.engine.label_rows import label_rows, label_schema
-from seqtruth.engine.packed import Layout, crowds, fragments, map_tables, shape
+from seqtruth.engine.packed import Layout, crowds, cut, pack
 from seqtruth.errors import (
     DataError,
     InputError,
@@ -38,6 +38,7 @@ from seqtruth.errors import (
     ParameterError,
     SeqTruthError,
 )
+from seqtruth.io.longtable.build import count_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,8 +50,8 @@ R = TypeVar("R")
 PARTITION_ROWS, LEAST_ROWS = 4_000_000, 65_536
 #: Tags in one part: the most that a Spark task holds in memory at a time.
 PART_TAGS = 4_000_000
-#: Tags packed at a time.
-PACK_TAGS = 1_000_000
+#: Rows of the long table packed at a time.
+PACK_ROWS = 1_000_000
 #: Sums that come from the partitions one by one; where there would be more, executors add them up first.
 DRIVER_BYTES = 1 << 26
 
@@ -112,7 +113,7 @@ class SparkParts(Parts):
         partitions: int | None = None,
         checkpoint_dir: str | None = None,
     ) -> SparkParts:
-        """A long table of token labels (``task, annotator, token_index, label``, ``token``, ``doc``).
+        """A long table of token labels (``task, worker, token_index, label``, ``token``, ``doc``).
 
         Parameters
         ----------
@@ -127,13 +128,17 @@ class SparkParts(Parts):
         rows = _clear(lambda: _clean(frame))
         found = _clear(lambda: _count(rows))
         rules = _rules(found["label"], scheme)
-        layout = Layout(text=found["token"][""] > 0, doc="doc" in rows.columns)
-        annotators = tuple(sorted(found["worker"]))
-        n_rows = sum(found["label"].values()) + found["rest"][""]
-        n = partitions or _partitions(n_rows, frame.sparkSession)
-        packed = _kept(_packed(rows, annotators, rules, layout, n), checkpoint_dir)
+        layout = Layout(
+            annotators=tuple(sorted(found["worker"])),
+            labels=rules.labels,
+            n_rows=sum(found["label"].values()) + found["rest"][""],
+            text=found["token"][""] > 0,
+            doc="doc" in rows.columns,
+        )
+        n = partitions or _partitions(layout.n_rows, frame.sparkSession)
+        packed = _kept(_packed(rows, layout, n), checkpoint_dir)
         try:
-            facts = _clear(lambda: _facts(packed, annotators, rules, scheme, layout, n))
+            facts = _clear(lambda: _facts(packed, rules, scheme, layout, n))
         except BaseException:
             packed.unpersist()
             raise
@@ -166,18 +171,19 @@ class SparkParts(Parts):
     def labels(self, function: Callable[[Crowd], Labels]) -> DataFrame:
         """What ``function`` makes of every part, as a (lazy) long table of the cluster.
 
-        Columns ``task, annotator, token_index, token, label, doc, confidence``, as ``Result.write`` has
+        Columns ``task, worker, token_index, token, label, doc, confidence``, as ``Result.write`` has
         them; ``token`` and ``doc`` where the input has them. Nothing runs before the table is used.
         """
         scheme, annotators = self.scheme, self.annotators
-        layout = Layout(self.facts.has_text, "doc" in self.packed.columns)
+        has_text, has_documents = self.facts.has_text, "doc" in self.packed.columns
+        schema = label_schema(has_text, has_documents)
 
         def label(batches: Batches) -> Iterator[pa.RecordBatch]:
             _use_own_cores()
             for crowd in crowds(batches, scheme, annotators, PART_TAGS):
-                yield from label_rows(crowd, function(crowd), layout)
+                yield from label_rows(crowd, function(crowd), schema)
 
-        return self.packed.mapInArrow(label, _ddl(label_schema(layout)))
+        return self.packed.mapInArrow(label, _ddl(schema))
 
     def write(self, function: Callable[[Crowd], Labels], path: str | Path) -> None:
         """Write all labels as a folder of Parquet files by Spark's own writer, which must be new."""
@@ -222,7 +228,7 @@ def _clean(frame: DataFrame) -> DataFrame:
         raise InputError(
             f"column {lacking[0]!r} is missing",
             got=f"columns {', '.join(names)}"[:120],
-            fix="a table needs the columns task, annotator and label",
+            fix="a table needs the columns task, worker and label",
         )
     if "start" in names and "end" in names:
         raise InputError(
@@ -297,31 +303,20 @@ def _partitions(n_rows: int, spark: SparkSession) -> int:
     return max(1, -(-n_rows // PARTITION_ROWS), min(2 * cores, -(-n_rows // LEAST_ROWS)))
 
 
-def _packed(
-    rows: DataFrame, annotators: tuple[str, ...], rules: Scheme, layout: Layout, n: int
-) -> DataFrame:
+def _packed(rows: DataFrame, layout: Layout, n: int) -> DataFrame:
     """One row per sentence, after the one shuffle: by task, so that no big document makes a big part."""
-    annotator_numbers = {name: i for i, name in enumerate(annotators)}
-    label_numbers = {name: i for i, name in enumerate(rules.labels)}
 
-    def cut(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield fragments(batch, annotator_numbers, label_numbers, layout)
+    def as_runs(batches: Batches) -> Iterator[pa.RecordBatch]:
+        return (cut(batch, layout) for batch in batches if len(batch))
 
-    def pack(batches: Batches) -> Iterator[pa.RecordBatch]:
-        return map_tables(batches, PACK_TAGS, layout)
+    def as_sentences(batches: Batches) -> Iterator[pa.RecordBatch]:
+        return pack((batch for batch in batches if len(batch)), layout, PACK_ROWS)
 
-    names = [
-        "task",
-        "worker",
-        "label",
-        "token_index",
-        *["token"] * layout.text,
-        *["doc"] * layout.doc,
-    ]
-    pieces = rows.select(*names).mapInArrow(cut, _ddl(layout.fragment))
-    order = pieces.repartition(n, "task").sortWithinPartitions("task", "worker", "first")
-    return order.mapInArrow(pack, _ddl(layout.packed))
+    names = ["task", "worker", "label", "token_index"]
+    names += ["token"] * layout.text + ["doc"] * layout.doc
+    runs = rows.select(*names).mapInArrow(as_runs, _ddl(layout.runs))
+    order = runs.repartition(n, "task").sortWithinPartitions("task", "worker", "first")
+    return order.mapInArrow(as_sentences, _ddl(layout.packed))
 
 
 def _ddl(schema: pa.Schema) -> str:
@@ -349,18 +344,12 @@ def _kept(packed: DataFrame, checkpoint_dir: str | None) -> DataFrame:
     return packed.sparkSession.read.parquet(folder)
 
 
-def _facts(
-    packed: DataFrame,
-    annotators: tuple[str, ...],
-    rules: Scheme,
-    scheme: str | None,
-    layout: Layout,
-    n: int,
-) -> Facts:
+def _facts(packed: DataFrame, rules: Scheme, scheme: str | None, layout: Layout, n: int) -> Facts:
     """Sizes, who labelled how much, IOB1 or IOB2, and a check sum that no order or layout changes."""
     from pyspark.sql import functions as F
 
-    sums = _add_up(packed.drop("tokens", "doc"), rules, annotators, shape, n)
+    annotators = layout.annotators
+    sums = _add_up(packed.drop("tokens", "doc"), rules, annotators, _shape, n)
     if scheme is None and rules.kind in ("iob1", "iob2"):
         rules = Scheme(detect_from_pairs(rules.labels, sums["pairs"]), rules.labels)
     check = _collect(packed.agg(F.bit_xor(F.xxhash64(*packed.columns)).alias("check")))[0]["check"]
@@ -377,6 +366,10 @@ def _facts(
         has_text=layout.text,
         digest=hashlib.sha256(text.encode()).hexdigest(),
     )
+
+
+def _shape(part: Crowd) -> Sums:
+    return dict(count_rows(part, part.n_annotators, part.n_labels))
 
 
 def _add_up(

@@ -19,7 +19,7 @@ from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import MAX_DETECTED, Scheme, check_label, detect, detect_from_pairs
 from seqtruth.errors import DataError, InputError
-from seqtruth.io.longtable.runs import count_pairs, translate
+from seqtruth.kernels.tags import count_pairs, translate
 
 #: Place of a tag from (sentence, token in the sentence, annotator), as ``file:line``.
 Where = Callable[[int, int, int], str]

@@ -1,4 +1,4 @@
-"""Fetching the next piece while the present one is worked on."""
+"""Fetching the next item while the present one is worked on."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
 """From the rows of a token table to a crowd: number, check, sort, lay out.
 
-Batches of rows go in one after the other (:class:`Coder`); what they make together is laid out as
-sentences and rows (:func:`lay_out_rows`), and given a scheme (:func:`make_crowd`).
+The only way there is, in memory, streamed and on a cluster: batches of rows become runs, whose names
+are numbers (:class:`Coder`); the runs of whole tasks become a part (:func:`whole_tasks`); a part is laid
+out as sentences and rows (:func:`lay_out_rows`), and given a scheme (:func:`make_crowd`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,9 +27,10 @@ from seqtruth.io.longtable.codes import (
     text_codes,
     whole_numbers,
 )
-from seqtruth.io.longtable.runs import FAULTS, Runs
+from seqtruth.io.longtable.runs import FAULTS, Runs, join
 from seqtruth.io.longtable.sources import Batches
 from seqtruth.kernels.arrays import I8, I16, I32, I64
+from seqtruth.kernels.tags import count_given, count_pairs, translate
 
 
 class Coder:
@@ -37,16 +39,31 @@ class Coder:
     Parameters
     ----------
     table : what is read; names the place of a row.
+    annotators, labels : names that have their numbers already, where the table was scanned before:
+        it must not have others.
     """
 
-    def __init__(self, table: Batches) -> None:
-        self.name, self.where, self.n_rows = table.name, table.where, table.n_rows
+    def __init__(
+        self,
+        table: Batches,
+        annotators: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        self.name, self.where = table.name, table.where
+        self.n_rows = min(table.n_rows, np.iinfo(np.int32).max)
         self.has_index = "token_index" in table.columns
-        self.annotators, self.labels = Numbering(), Numbering()
+        self.annotators, self.labels = Numbering(annotators or ()), Numbering(labels or ())
         self.documents, self.tokens = Numbering(), Numbering()
+        self._scanned = (len(self.annotators), len(self.labels)) if annotators is not None else None
 
     def runs(self, batch: pa.RecordBatch, first_row: int) -> Runs:
         """The runs of one batch, which begins at this row of the table."""
+        found = self._runs(batch, first_row)
+        if self._scanned is not None and self._scanned != (len(self.annotators), len(self.labels)):
+            raise InputError("the table has changed since it was scanned", where=self.name)
+        return found
+
+    def _runs(self, batch: pa.RecordBatch, first_row: int) -> Runs:
         task, annotator, label = (
             self._text(batch, column, first_row) for column in ("task", "worker", "label")
         )
@@ -132,6 +149,34 @@ class Coder:
         return codes.astype(np.int8) if len(self.labels) <= MAX_LABELS else codes.astype(np.int16)
 
 
+def whole_tasks(batches: Iterable[Runs], n_rows: int) -> Iterator[Runs]:
+    """Parts: whole tasks, cut at the first border of tasks after ``n_rows`` rows, whatever the batches."""
+    pending: list[Runs] = []
+    n_pending = 0
+    for batch in batches:
+        pending.append(batch)
+        n_pending += batch.n_rows
+        while n_pending > n_rows:
+            runs = join(pending)
+            last = _border(runs, n_rows)
+            pending = [runs]
+            if not last:
+                break
+            yield runs.part(0, last)
+            pending = [runs.part(last, len(runs.tasks))]
+            n_pending = pending[0].n_rows
+    if pending:
+        yield join(pending)
+
+
+def _border(runs: Runs, n_rows: int) -> int:
+    """The first task that begins at or after so many rows; 0 where there is none yet."""
+    run = int(np.searchsorted(runs.start[:-1], n_rows))
+    while run < len(runs.task) and runs.task[run] == runs.task[run - 1]:
+        run += 1
+    return int(runs.task[run]) if run < len(runs.task) else 0
+
+
 class Rows(NamedTuple):
     """Sentences and annotators' rows; the tags are numbers of the coder's labels.
 
@@ -150,18 +195,33 @@ class Rows(NamedTuple):
     place: Callable[[int, int, int], int]
 
     @property
-    def offsets(self) -> I64:
+    def row_offsets(self) -> I64:
         """int64[R+1]: start of each row's tags."""
         return offsets_of(np.diff(self.corpus.token_offsets)[self.row_sentence])
+
+
+def count_rows(rows: Rows | Crowd, n_annotators: int, n_labels: int) -> dict[str, I64]:
+    """What a scan adds up: sizes, tags and sentences of each annotator, and pairs of labels."""
+    offsets = rows.row_offsets
+    return {
+        "sizes": np.array([rows.corpus.n_sentences, rows.corpus.n_tokens], np.int64),
+        "sentences": np.bincount(rows.row_annotator, minlength=n_annotators).astype(np.int64),
+        "tokens": count_given(rows.tags, offsets, rows.row_annotator, n_annotators),
+        "pairs": count_pairs(rows.tags, offsets, n_labels),
+    }
 
 
 def lay_out_rows(coder: Coder, runs: Runs, needs_text: bool = False) -> Rows:
     """Sort runs by sentence and annotator; raises where rows lack, repeat or contradict.
 
-    With ``needs_text``, a column of tokens without any text is a fault too.
+    Parameters
+    ----------
+    coder : has numbered the runs, and names the places of their rows.
+    runs : of whole tasks.
+    needs_text : a column of tokens without any text is a fault too.
     """
     coded = runs.tasks.dictionary_encode()
-    tasks, task = coded.dictionary, np.asarray(coded.indices)[runs.segment]
+    tasks, task = coded.dictionary, np.asarray(coded.indices)[runs.task]
     first, lengths, start = runs.first, runs.lengths, runs.start
 
     def at(row: int) -> str:
@@ -170,9 +230,11 @@ def lay_out_rows(coder: Coder, runs: Runs, needs_text: bool = False) -> Rows:
     offsets = offsets_of(kernels.longest(task, first, lengths, len(tasks)))
     lacking, token = kernels.first_gap(task, first, lengths, offsets)
     if lacking >= 0:
+        what = f"task {tasks[lacking].as_py()!r:.60} has no row for token {token}"
+        where = at(int(start[np.argmax(task == lacking)]))
         raise InputError(
-            f"task {tasks[lacking].as_py()!r:.60} has no row for token {token}",
-            where=at(int(start[np.argmax(task == lacking)])),
+            what,
+            where=None if what.startswith(where) else where,
             fix="count tokens from 0; write a row with an empty label where nobody labelled",
         )
     documents, numbers = _documents(coder, runs, task, len(tasks), at)
@@ -255,7 +317,7 @@ def _contradiction(column: str, names: Numbering, number: int, where: str) -> In
 def _repeat(coder: Coder, runs: Runs, row: int, at: Callable[[int], str]) -> InputError:
     run = int(np.searchsorted(runs.start, row, "right")) - 1
     annotator = coder.annotators.text(int(runs.annotator[run]))
-    task = runs.tasks[int(runs.segment[run])].as_py()
+    task = runs.tasks[int(runs.task[run])].as_py()
     return InputError(
         f"annotator {annotator!r:.60} labelled task {task!r:.60} twice",
         where=at(row),
@@ -267,7 +329,7 @@ def _repeat(coder: Coder, runs: Runs, row: int, at: Callable[[int], str]) -> Inp
 
 def make_crowd(coder: Coder, rows: Rows, scheme: str | None) -> Crowd:
     """The crowd, in the scheme given or detected."""
-    pairs = kernels.count_pairs(rows.tags, rows.offsets, len(coder.labels))
+    pairs = count_pairs(rows.tags, rows.row_offsets, len(coder.labels))
     rules = find_rules(coder, pairs, scheme, rows)
     numbers = numbers_in(rules, coder)
     return Crowd(
@@ -276,7 +338,7 @@ def make_crowd(coder: Coder, rows: Rows, scheme: str | None) -> Crowd:
         tuple(coder.annotators.names.to_pylist()),
         rows.row_sentence,
         rows.row_annotator,
-        kernels.translate(rows.tags, numbers),
+        translate(rows.tags, numbers),
     )
 
 

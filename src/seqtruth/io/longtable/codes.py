@@ -6,6 +6,7 @@ out row by row.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -97,10 +98,15 @@ def _filled(column: pa.Array) -> tuple[I64, Bool]:
 
 
 class Numbering:
-    """Gives names numbers, in the order in which they come; the same in every batch."""
+    """Gives names numbers, in the order in which they come; the same in every batch.
 
-    def __init__(self) -> None:
-        self.names = pa.array([], TEXT)
+    Parameters
+    ----------
+    names : those that come first.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names = pa.array(names, TEXT)
         self._last: tuple[pa.Array, I32] | None = None
 
     def __len__(self) -> int:

@@ -34,8 +34,8 @@ class Runs(NamedTuple):
     Parameters
     ----------
     first_row : place of the first row in the table.
-    tasks : name of each segment, that is, neighbouring runs of one task.
-    segment : int32[N], the segment of each run.
+    tasks : names; a task that comes back after another one is listed again.
+    task : int32[N], the place in ``tasks`` of each run's task; never falls.
     annotator, document : int32[N], numbers; -1 for none.
     first : int32[N], token_index of a run's first row; NO_TOKEN where it has none.
     start : int64[N+1], borders of the runs among the rows.
@@ -45,7 +45,7 @@ class Runs(NamedTuple):
 
     first_row: int
     tasks: pa.Array
-    segment: I32
+    task: I32
     annotator: I32
     document: I32
     first: I32
@@ -63,13 +63,13 @@ class Runs(NamedTuple):
         return np.where(self.first == NO_TOKEN, 0, np.diff(self.start))
 
     def part(self, first: int, last: int) -> Runs:
-        """Segments ``first`` to ``last`` (not included)."""
-        a, b = np.searchsorted(self.segment, (first, last))
+        """The runs of the tasks ``first`` to ``last`` (not included)."""
+        a, b = np.searchsorted(self.task, (first, last))
         x, y = int(self.start[a]), int(self.start[b])
         return Runs(
             self.first_row + x,
             self.tasks[first:last],
-            self.segment[a:b] - np.int32(first),
+            self.task[a:b] - np.int32(first),
             self.annotator[a:b],
             self.document[a:b],
             self.first[a:b],
@@ -116,18 +116,18 @@ def find_runs(
 
 
 def join(batches: Sequence[Runs]) -> Runs:
-    """Neighbouring batches as one; runs and segments that go on over a border are made whole."""
+    """Neighbouring batches as one; runs and tasks that go on over a border are made whole."""
     if len(batches) == 1:
         return batches[0]
     tasks = pa.concat_arrays([batch.tasks for batch in batches])
-    n_segments = np.cumsum([0] + [len(batch.tasks) for batch in batches])
+    n_tasks = np.cumsum([0] + [len(batch.tasks) for batch in batches])
     begins = np.ones(len(tasks), np.bool_)
-    for border in n_segments[1:-1].tolist():
+    for border in n_tasks[1:-1].tolist():
         if 0 < border < len(tasks):
             begins[border] = tasks[border] != tasks[border - 1]
-    shifts = zip(batches, n_segments, strict=False)
-    segment = np.concatenate([batch.segment + shift for batch, shift in shifts])
-    segment = (np.cumsum(begins) - 1).astype(np.int32)[segment]
+    shifts = zip(batches, n_tasks, strict=False)
+    task = np.concatenate([batch.task + shift for batch, shift in shifts])
+    task = (np.cumsum(begins) - 1).astype(np.int32)[task]
     annotator, document, first = (
         np.concatenate([getattr(batch, name) for batch in batches])
         for name in ("annotator", "document", "first")
@@ -137,7 +137,7 @@ def join(batches: Sequence[Runs]) -> Runs:
     start = np.concatenate([batch.start[:-1] + shift for batch, shift in shifts])
     goes_on = np.zeros(len(start), np.bool_)
     goes_on[1:] = (
-        (segment[1:] == segment[:-1])
+        (task[1:] == task[:-1])
         & (annotator[1:] == annotator[:-1])
         & (document[1:] == document[:-1])
         & (first[:-1] != NO_TOKEN)
@@ -148,7 +148,7 @@ def join(batches: Sequence[Runs]) -> Runs:
     return Runs(
         batches[0].first_row,
         tasks.filter(pa.array(begins)),
-        segment[keep],
+        task[keep],
         annotator[keep],
         document[keep],
         first[keep],
@@ -264,41 +264,6 @@ def agree(
                 elif agreed[place + j] != code:
                     return int(start[r] + j)
     return -1
-
-
-@kernel
-def count_pairs(tags: Any, row_offsets: I64, n_labels: int) -> I64:
-    """int64[L + 1, L]: how often a label stands after another one; see ``detect_from_pairs``."""
-    pairs = np.zeros((n_labels + 1, n_labels), np.int64)
-    for r in range(len(row_offsets) - 1):
-        before = n_labels
-        for i in range(row_offsets[r], row_offsets[r + 1]):
-            if tags[i] >= 0:
-                pairs[before, tags[i]] += 1
-                before = tags[i]
-            else:
-                before = n_labels
-    return pairs
-
-
-@kernel
-def translate(tags: Any, numbers: I8) -> I8:
-    """Tags by other numbers; -1 stays."""
-    out = np.empty(len(tags), np.int8)
-    for i in range(len(tags)):
-        out[i] = numbers[tags[i]] if tags[i] >= 0 else np.int8(-1)
-    return out
-
-
-@kernel
-def count_given(tags: Any, row_offsets: I64, row_annotator: I32, n_annotators: int) -> I64:
-    """int64[W]: tags that each annotator gave."""
-    given = np.zeros(n_annotators, np.int64)
-    for r in range(len(row_annotator)):
-        for i in range(row_offsets[r], row_offsets[r + 1]):
-            if tags[i] >= 0:
-                given[row_annotator[r]] += 1
-    return given
 
 
 def bounded(index: I64, given: npt.NDArray[np.bool_]) -> I32:

@@ -20,14 +20,22 @@ import pyarrow as pa
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import Scheme, detect_from_pairs
 from seqtruth.errors import InputError
-from seqtruth.io.longtable import runs as kernels
 from seqtruth.io.longtable.ahead import ahead
-from seqtruth.io.longtable.build import Coder, Rows, find_rules, lay_out_rows, numbers_in
+from seqtruth.io.longtable.build import (
+    Coder,
+    Rows,
+    count_rows,
+    find_rules,
+    lay_out_rows,
+    numbers_in,
+    whole_tasks,
+)
 from seqtruth.io.longtable.codes import text_codes
-from seqtruth.io.longtable.runs import Runs, join
+from seqtruth.io.longtable.runs import Runs
 from seqtruth.io.longtable.sources import KNOWN, Batches, open_parquet, stream_parquet
 from seqtruth.kernels.arrays import I64, U64
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.random import sentence_keys
+from seqtruth.kernels.tags import count_pairs, translate
 
 #: A part has at least this many rows, the last one excepted.
 PART_ROWS = 4_000_000
@@ -73,21 +81,17 @@ class PartedTable:
 
     def _crowds(self, text: bool) -> Iterator[Crowd]:
         table = _table(self.name, self.files, text and self.has_text)
-        coder = Coder(table)
-        coder.annotators.of(pa.array(self.annotators, pa.large_string()))
-        coder.labels.of(pa.array(self.labels, pa.large_string()))
+        coder = Coder(table, self.annotators, self.labels)
         numbers = numbers_in(self.scheme, coder)
         for runs in _parts(table, coder):
             rows = lay_out_rows(coder, runs, needs_text=self.has_text)
-            if len(coder.annotators) > len(self.annotators) or len(coder.labels) > len(self.labels):
-                raise InputError("the table has changed since it was scanned", where=self.name)
             yield Crowd(
                 rows.corpus,
                 self.scheme,
                 self.annotators,
                 rows.row_sentence,
                 rows.row_annotator,
-                kernels.translate(rows.tags, numbers),
+                translate(rows.tags, numbers),
             )
             pa.default_memory_pool().release_unused()
 
@@ -112,7 +116,7 @@ def scan(path: str | os.PathLike[str], scheme: str | None = None) -> PartedTable
     found = _Counts()
     for runs, rows in ahead(_laid_out(table, coder)):
         found.add(coder, runs, rows)
-    _check_neighbours(name, files, found.task_hashes())
+    _check_neighbours(name, files, found.task_keys())
     n_labels, n_annotators = len(coder.labels), len(coder.annotators)
     pairs = _grown(found.pairs, n_labels)
     rules = _rules(name, files, coder, pairs, scheme)
@@ -122,9 +126,9 @@ def scan(path: str | os.PathLike[str], scheme: str | None = None) -> PartedTable
         rules,
         tuple(coder.annotators.names.to_pylist()),
         tuple(coder.labels.names.to_pylist()),
-        found.n_sentences,
-        found.n_tokens,
-        found.n_annotations,
+        int(found.sizes[0]),
+        int(found.sizes[1]),
+        int(found.annotator_tokens.sum()),
         np.pad(found.annotator_sentences, (0, n_annotators - len(found.annotator_sentences))),
         np.pad(found.annotator_tokens, (0, n_annotators - len(found.annotator_tokens))),
         _has_text(files),
@@ -145,7 +149,7 @@ def _rules(
         table = _table(name, files, False)
         again = Coder(table)
         for _, rows in _laid_out(table, again):
-            mine = kernels.count_pairs(rows.tags, rows.offsets, len(again.labels))
+            mine = count_pairs(rows.tags, rows.row_offsets, len(again.labels))
             find_rules(again, mine, kind, rows)
         raise
 
@@ -209,31 +213,13 @@ def _stream(files: tuple[Path, ...], columns: tuple[str, ...]) -> Iterator[pa.Re
 
 
 def _parts(table: Batches, coder: Coder) -> Iterator[Runs]:
-    """Whole tasks, cut at the first border of tasks after PART_ROWS rows, whatever the batches."""
-    pending: list[Runs] = []
-    n_pending = row = 0
-    for batch in table.batches:
-        pending.append(coder.runs(batch, row))
-        row += batch.num_rows
-        n_pending += batch.num_rows
-        while n_pending > PART_ROWS:
-            runs = join(pending)
-            last = _border(runs)
-            pending = [runs]
-            if not last:
-                break
-            yield runs.part(0, last)
-            pending = [runs.part(last, len(runs.tasks))]
-            n_pending = pending[0].n_rows
-    yield join(pending)
+    def coded() -> Iterator[Runs]:
+        row = 0
+        for batch in table.batches:
+            yield coder.runs(batch, row)
+            row += batch.num_rows
 
-
-def _border(runs: Runs) -> int:
-    """The first segment that begins at or after PART_ROWS rows; 0 where there is none yet."""
-    run = int(np.searchsorted(runs.start[:-1], PART_ROWS))
-    while run < len(runs.segment) and runs.segment[run] == runs.segment[run - 1]:
-        run += 1
-    return int(runs.segment[run]) if run < len(runs.segment) else 0
+    return whole_tasks(coded(), PART_ROWS)
 
 
 def _laid_out(table: Batches, coder: Coder) -> Iterator[tuple[Runs, Rows]]:
@@ -246,29 +232,23 @@ class _Counts:
     """What a scan adds up."""
 
     def __init__(self) -> None:
-        self.n_sentences = self.n_tokens = self.n_annotations = 0
+        self.sizes = np.zeros(2, np.int64)
         self.pairs = np.zeros((1, 0), np.int64)
         self.annotator_sentences = self.annotator_tokens = np.zeros(0, np.int64)
-        self._hashes: list[U64] = []
+        self._keys: list[U64] = []
 
     def add(self, coder: Coder, runs: Runs, rows: Rows) -> None:
-        corpus = rows.corpus
-        self.n_sentences += corpus.n_sentences
-        self.n_tokens += corpus.n_tokens
         # The coder may be ahead by one part: what it knows by now is enough for this one.
         n_labels, n_annotators = len(coder.labels), len(coder.annotators)
-        offsets = rows.offsets
-        pairs = kernels.count_pairs(rows.tags, offsets, n_labels)
-        self.pairs = _grown(self.pairs, n_labels) + pairs
-        given = kernels.count_given(rows.tags, offsets, rows.row_annotator, n_annotators)
-        seen = np.bincount(rows.row_annotator, minlength=n_annotators)
-        self.annotator_tokens = _sum(self.annotator_tokens, given)
-        self.n_annotations += int(given.sum())
-        self.annotator_sentences = _sum(self.annotator_sentences, seen)
-        self._hashes.append(hash_texts(runs.tasks))
+        found = count_rows(rows, n_annotators, n_labels)
+        self.sizes += found["sizes"]
+        self.pairs = _grown(self.pairs, n_labels) + found["pairs"]
+        self.annotator_tokens = _sum(self.annotator_tokens, found["tokens"])
+        self.annotator_sentences = _sum(self.annotator_sentences, found["sentences"])
+        self._keys.append(sentence_keys(runs.tasks, 0))
 
-    def task_hashes(self) -> U64:
-        return np.concatenate(self._hashes)
+    def task_keys(self) -> U64:
+        return np.concatenate(self._keys)
 
 
 def _sum(a: I64, b: I64) -> I64:
@@ -285,9 +265,9 @@ def _grown(pairs: I64, n_labels: int) -> I64:
     return grown
 
 
-def _check_neighbours(name: str, files: tuple[Path, ...], hashes: U64) -> None:
+def _check_neighbours(name: str, files: tuple[Path, ...], keys: U64) -> None:
     """Raise where a task comes back after another one; only eight bytes a task were kept."""
-    ordered = np.sort(hashes)
+    ordered = np.sort(keys)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(twice):
         return
@@ -297,7 +277,7 @@ def _check_neighbours(name: str, files: tuple[Path, ...], hashes: U64) -> None:
     for batch in _stream(files, ("task",)):
         column = batch.column("task")
         texts = column.cast(pa.large_string())
-        suspects = np.flatnonzero(np.isin(hash_texts(texts), twice))
+        suspects = np.flatnonzero(np.isin(sentence_keys(texts, 0), twice))
         for place in suspects.tolist():
             task = texts[place].as_py()
             if task in seen and before != (row + place - 1, task):
@@ -309,26 +289,6 @@ def _check_neighbours(name: str, files: tuple[Path, ...], hashes: U64) -> None:
             seen.add(task)
             before = row + place, task
         row += batch.num_rows
-
-
-def hash_texts(texts: pa.Array) -> U64:
-    """uint64 of each text (FNV-1a, mixed once more)."""
-    flat = texts.cast(pa.large_string())
-    offsets = np.frombuffer(flat.buffers()[1], np.int64)[flat.offset : flat.offset + len(flat) + 1]
-    data = flat.buffers()[2]
-    return _hashes(np.frombuffer(data or b"", np.uint8), offsets)
-
-
-@kernel
-def _hashes(data: np.ndarray, offsets: I64) -> U64:
-    found = np.empty(len(offsets) - 1, np.uint64)
-    for i in range(len(found)):
-        h = np.uint64(0xCBF29CE484222325)
-        for place in range(offsets[i], offsets[i + 1]):
-            h = (h ^ np.uint64(data[place])) * np.uint64(0x100000001B3)
-        h = (h ^ (h >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-        found[i] = h ^ (h >> np.uint64(33))
-    return found
 
 
 def _has_text(files: tuple[Path, ...]) -> bool:

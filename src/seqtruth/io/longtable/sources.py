@@ -33,14 +33,14 @@ BATCH_ROWS = 1 << 20
 
 
 class Batches(NamedTuple):
-    """A table that comes in pieces, once.
+    """A table that comes in batches, once.
 
     Parameters
     ----------
     name : file name for messages.
     columns : names of those that mean something.
     n_rows : rows of the whole table.
-    batches : the pieces.
+    batches : rows that come together.
     where : how to name the place of a row.
     """
 
@@ -59,10 +59,10 @@ class Source(NamedTuple):
     where: Callable[[int], str]
 
     def batches(self) -> Batches:
-        """The table in pieces."""
+        """The table in batches."""
         table = self.table
-        pieces = table.to_batches(max_chunksize=BATCH_ROWS)
-        return Batches(self.name, tuple(table.column_names), table.num_rows, pieces, self.where)
+        batches = table.to_batches(max_chunksize=BATCH_ROWS)
+        return Batches(self.name, tuple(table.column_names), table.num_rows, batches, self.where)
 
     def has(self, column: str) -> bool:
         return column in self.table.column_names
@@ -283,13 +283,13 @@ def _damaged(path: Path, error: Exception) -> InputError:
 def stream_parquet(
     path: Path, file: pq.ParquetFile, columns: Iterable[str] = KNOWN
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of a file in pieces; of its columns only these."""
+    """Rows of a file in batches; of its columns only these."""
     wanted = [name for name in columns if name in file.schema_arrow.names]
-    pieces = file.iter_batches(BATCH_ROWS, columns=wanted, use_threads=True)
+    batches = file.iter_batches(BATCH_ROWS, columns=wanted, use_threads=True)
     lacking = file.metadata.num_rows
     while True:
         try:
-            batch = next(pieces, None)
+            batch = next(batches, None)
         except _DAMAGES as error:
             raise _damaged(path, error) from None
         if batch is None:
@@ -313,7 +313,7 @@ def load_parquet(path: Path, file: pq.ParquetFile | None = None) -> Source:
 
 
 def batches_of_parquet(path: Path, file: pq.ParquetFile) -> Batches:
-    """A Parquet file in pieces."""
+    """A Parquet file in batches."""
     names = file.schema_arrow.names
     n_rows = file.metadata.num_rows
     if not n_rows:

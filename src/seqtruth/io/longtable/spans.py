@@ -31,7 +31,7 @@ class _Task:
 
 
 def read_span_rows(source: Source, scheme: str | None) -> Crowd:
-    """Read a table with the columns task, annotator, start, end, label and text or tokens."""
+    """Read a table with the columns task, worker, start, end, label and text or tokens."""
     unit = "text" if source.has("text") else "tokens"
     if not source.has(unit):
         raise InputError(

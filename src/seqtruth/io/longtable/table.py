@@ -1,7 +1,7 @@
 """Long tables: one row per (task, annotator, token), or per (task, annotator, span).
 
-Token level: ``task, annotator, label`` and, for sequences, ``token_index`` (from 0) and ``token``.
-Span level: ``task, annotator, start, end, label`` and ``text`` (offsets count characters) or
+Token level: ``task, worker, label`` and, for sequences, ``token_index`` (from 0) and ``token``.
+Span level: ``task, worker, start, end, label`` and ``text`` (offsets count characters) or
 ``tokens`` (offsets count tokens). Both may have ``doc``. See ``docs/formats.md``.
 """
 
@@ -45,7 +45,7 @@ def read_tsv(path: Path, scheme: str | None = None, *, quoting: bool = True) -> 
 
 
 def read_parquet(path: Path, scheme: str | None = None) -> Crowd:
-    """Read a Parquet table, in pieces and column by column."""
+    """Read a Parquet table, in batches and column by column."""
     file = open_parquet(path)
     names = file.schema_arrow.names
     if "start" in names or "end" in names:
@@ -68,13 +68,13 @@ def read_source(source: Source, scheme: str | None) -> Crowd:
 
 
 def read_token_rows(table: Batches, scheme: str | None) -> Crowd:
-    """Read a table with one row per token; the next piece is fetched while one is numbered."""
+    """Read a table with one row per token; the next batch is fetched while one is numbered."""
     coder = Coder(table)
-    pieces, row = [], 0
+    coded, row = [], 0
     for batch in ahead(table.batches):
-        pieces.append(coder.runs(batch, row))
+        coded.append(coder.runs(batch, row))
         row += batch.num_rows
-    return make_crowd(coder, lay_out_rows(coder, join(pieces)), scheme)
+    return make_crowd(coder, lay_out_rows(coder, join(coded)), scheme)
 
 
 def write_table(

@@ -1,4 +1,4 @@
-"""Writing labels as a long table with one row per annotator and token, piece by piece."""
+"""Writing labels as a long table with one row per annotator and token, group by group."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Confidence = npt.NDArray[np.floating[Any]] | None
 def token_table(crowd: Crowd, confidence: Confidence) -> pa.Table:
     """The whole table; columns of text are dictionaries."""
     tokens, documents = _with_tokens(crowd), _with_documents(crowd)
-    pieces = list(_pieces(crowd, confidence, tokens, documents))
-    return pa.concat_tables(pieces) if pieces else pa.table({})
+    groups = list(_groups(crowd, confidence, tokens, documents))
+    return pa.concat_tables(groups) if groups else pa.table({})
 
 
 def save_tokens(crowd: Crowd, path: Path, confidence: Confidence) -> None:
@@ -66,13 +66,13 @@ class TokenWriter:
         """Append a crowd; all must have a confidence (one number per token), or none."""
         if confidence is not None:
             confidence = np.asarray(confidence, np.float32)
-        for piece in _pieces(crowd, confidence, self._tokens, self._documents):
+        for group in _groups(crowd, confidence, self._tokens, self._documents):
             if self._file is None:
                 # Without Arrow's own schema, other tools see plain text, not categories.
                 self._file = pq.ParquetWriter(
-                    self._path, piece.schema, write_page_checksum=True, store_schema=False
+                    self._path, group.schema, write_page_checksum=True, store_schema=False
                 )
-            self._file.write_table(piece, row_group_size=GROUP_ROWS)
+            self._file.write_table(group, row_group_size=GROUP_ROWS)
 
     def close(self) -> None:
         if self._file is not None:
@@ -87,21 +87,21 @@ def _with_documents(crowd: Crowd) -> bool:
     return crowd.corpus.documents != ("",)
 
 
-def _pieces(
+def _groups(
     crowd: Crowd, confidence: Confidence, tokens: bool, documents: bool
 ) -> Iterator[pa.Table]:
-    """Pieces of whole sentences, about GROUP_ROWS rows each."""
+    """Groups of whole sentences, about GROUP_ROWS rows each."""
     lengths = np.maximum(np.diff(crowd.corpus.token_offsets), 1)
     rows = offsets_of(lengths * np.maximum(np.diff(crowd.sentence_rows), 1))
     first = 0
     while first < crowd.n_sentences:
         last = int(np.searchsorted(rows, rows[first] + GROUP_ROWS, "right")) - 1
         last = max(last, first + 1)
-        yield _piece(crowd, confidence, tokens, documents, first, last)
+        yield _group(crowd, confidence, tokens, documents, first, last)
         first = last
 
 
-def _piece(
+def _group(
     crowd: Crowd, confidence: Confidence, tokens: bool, documents: bool, first: int, last: int
 ) -> pa.Table:
     """One row per row and token of the sentences ``first`` to ``last`` (not included).
