@@ -172,7 +172,7 @@ def test_bad_input_is_named_and_nothing_is_written(
         (["aggregate", "{crowd}", "--wrong"], "--wrong"),
         (["compare", "--dataset", "ner"], "data_dir"),
         (["compare", "{crowd}"], "--gold"),
-        (["info", "{crowd}", "--format", "papyrus"], "papyrus"),
+        (["info", "{crowd}", "--from", "papyrus"], "papyrus"),
         (["evaluate", "{crowd}", "{crowd}"], "annotators"),
         (["tag", "{crowd}", "{crowd}"], "crowd.conll"),
         (["simulate", "{crowd}", "-o", "{dir}/x.conll"], "one hand"),
@@ -383,15 +383,15 @@ def test_json_has_no_nan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-o", "{dir}/folder"], ["--out-format"]),
-        (["-o", "{dir}/folder", "--out-format", "conll"], ["folder"]),
-        (["-o", "{dir}/full", "--out-format", "conll-folder"], ["empty"]),
+        (["-o", "{dir}/folder"], ["--to"]),
+        (["-o", "{dir}/folder", "--to", "conll"], ["folder"]),
+        (["-o", "{dir}/full", "--to", "conll-folder"], ["empty"]),
         (["-o", "{dir}/x.conll", "--report", "{dir}/folder"], ["folder"]),
         (["-o", "{dir}/x.conll", "--save", "{dir}/folder"], ["folder"]),
         (["-o", "{dir}/x.conll", "--tagger", "{dir}/x.conll"], ["two outputs"]),
-        (["-o", "{dir}/x.docx"], ["--out-format", "docx"]),
-        (["-o", "{dir}/x.conll", "--out-format", "papyrus"], ["--out-format", "papyrus"]),
-        (["--out-format", "jsonl"], ["--out-format", "--output"]),
+        (["-o", "{dir}/x.docx"], ["--to", "docx"]),
+        (["-o", "{dir}/x.conll", "--to", "papyrus"], ["--to", "papyrus"]),
+        (["--to", "jsonl"], ["--to", "--output"]),
         (["-o", "{dir}/x.conll", "--tagger", "{dir}/t"], ["--tagger", "mv"]),
         (["-o", "{dir}/x.conll", "--seed", "-1"], ["--seed"]),
     ],
@@ -421,17 +421,17 @@ def test_other_outputs_are_refused_too(
 ) -> None:
     inputs = [files / "gold.conll"] * (2 if command == "tag" else 1)
     assert run(command, *inputs, "-o", files / "x.docx") == 2
-    assert "--out-format" in capsys.readouterr().err
-    assert run(command, *inputs, "-o", files, "--out-format", "jsonl") == 2
+    assert "--to" in capsys.readouterr().err
+    assert run(command, *inputs, "-o", files, "--to", "jsonl") == 2
     assert "folder" in capsys.readouterr().err
 
 
 def test_out_format_is_honoured(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     common = ("aggregate", files / "crowd.conll", "-m", "mv", "-q")
-    assert run(*common, "--out-format", "conll") == 0
+    assert run(*common, "--to", "conll") == 0
     assert capsys.readouterr().out
     (files / "folder").mkdir()
-    assert run(*common, "-o", files / "folder", "--out-format", "conll-folder") == 0
+    assert run(*common, "-o", files / "folder", "--to", "conll-folder") == 0
     assert st.read(files / "folder").n_sentences == 40
 
 

@@ -57,7 +57,8 @@ def is_archive(path: str | Path) -> bool:
     """Whether a file looks like one of these (and unlike any file of labels)."""
     try:
         with open(path, "rb") as file:
-            return file.read(2) == b"PK"
+            head = file.read(39)
+            return head[:2] == b"PK" and head[30:] == b"meta.json"  # the first member of ours
     except OSError:
         return False
 

@@ -173,6 +173,6 @@ def test_a_pipe_is_read_once() -> None:
     out, into = os.pipe()
     os.write(into, b"task,worker,token,label\nx,w,Yes,O\n")
     os.close(into)
-    with pytest.raises(InputError, match="give --format csv"):
+    with pytest.raises(InputError, match="give format='csv'"):
         read_unlabelled(f"/dev/fd/{out}")
     os.close(out)

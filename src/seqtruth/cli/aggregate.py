@@ -11,7 +11,19 @@ import typer
 
 from seqtruth.cli.config import Config, Settings, config_of, settings_of
 from seqtruth.cli.display import first_use, note, print_json, progress
-from seqtruth.cli.options import Abstain, InFormat, Json, OutFormat, Quiet, Scheme, Seed
+from seqtruth.cli.options import (
+    Abstain,
+    InFormat,
+    Json,
+    OutFormat,
+    Overlap,
+    Quiet,
+    Reading,
+    Scheme,
+    Seed,
+    Split,
+    reading_options,
+)
 from seqtruth.cli.outputs import (
     check_distinct,
     check_files,
@@ -54,12 +66,15 @@ def aggregate(
     config: Config = None,
     format: InFormat = None,
     out_format: OutFormat = None,
+    split: Split = None,
+    overlap: Overlap = None,
+    reading: Reading = None,
     scheme: Scheme = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Turn many annotators' labels into one labelling, a trust list and a tagger."""
-    from seqtruth.engine.opening import opened_crowd
+    from seqtruth.io import read_gold
     from seqtruth.methods import make_method
 
     if resume and checkpoint is None:
@@ -78,12 +93,13 @@ def aggregate(
     check_tagger(tagger, chosen)
     check_distinct(target, report, save, tagger, inputs=(*annotations, gold))
     first_use(quiet)
-    crowd = _open(annotations, engine, format, scheme)
+    options = reading_options(reading, split, overlap)
+    crowd = _open(annotations, engine, format, scheme, options)
     chosen = chosen.resolved(_has_text(crowd))
     check_tagger(tagger, chosen)
     began = time.perf_counter()
     with progress(f"{chosen.name} on {crowd}" if engine == "memory" else chosen.name, quiet):
-        known = None if gold is None else opened_crowd(gold, scheme=scheme)
+        known = None if gold is None else read_gold(gold, scheme=scheme)
         result: Any = chosen.fit(crowd, known, checkpoint=checkpoint, resume=resume)
         if (said := config_of(context)) is not None:
             result = replace(result, provenance={**result.provenance, "config": said})
@@ -129,7 +145,13 @@ def _check_engine(
         )  # fmt: skip
 
 
-def _open(annotations: list[str], engine: str, format: str | None, scheme: str | None) -> Any:
+def _open(
+    annotations: list[str],
+    engine: str,
+    format: str | None,
+    scheme: str | None,
+    options: dict[str, Any],
+) -> Any:
     if engine == "spark":
         from seqtruth.engine.spark import SparkParts
 
@@ -140,7 +162,8 @@ def _open(annotations: list[str], engine: str, format: str | None, scheme: str |
         return stream(annotations[0], scheme)
     from seqtruth.engine.opening import opened_crowd
 
-    return opened_crowd(annotations if len(annotations) > 1 else annotations[0], format, scheme)
+    source = annotations if len(annotations) > 1 else annotations[0]
+    return opened_crowd(source, format, scheme, **options)
 
 
 def _has_text(crowd: Any) -> bool:

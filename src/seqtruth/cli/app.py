@@ -15,7 +15,20 @@ from seqtruth.cli.aggregate import aggregate
 from seqtruth.cli.compare import compare
 from seqtruth.cli.datasets import datasets
 from seqtruth.cli.display import first_use, note, print_json, progress, table
-from seqtruth.cli.options import InFormat, Json, OutFormat, Quiet, Scheme, Seed, Strict
+from seqtruth.cli.options import (
+    InFormat,
+    Json,
+    OutFormat,
+    Overlap,
+    Quiet,
+    Reading,
+    Scheme,
+    Seed,
+    Split,
+    Strict,
+    Writing,
+    reading_options,
+)
 from seqtruth.cli.outputs import (
     check_distinct,
     check_files,
@@ -24,7 +37,7 @@ from seqtruth.cli.outputs import (
     write_outputs,
 )
 from seqtruth.cli.reproduce import reproduce
-from seqtruth.errors import InputError
+from seqtruth.errors import InputError, ParameterError
 
 
 class _InOrder(typer.core.TyperGroup):
@@ -161,6 +174,41 @@ def tag(
     else:
         write(crowd, output, out_format, confidence=confidence)
         note(f"wrote {output}")
+
+
+@app.command()
+def convert(
+    source: Annotated[
+        list[str], typer.Argument(metavar="IN... OUT", help="Files to read, and the one to write.")
+    ],
+    format: InFormat = None,
+    to: OutFormat = None,
+    split: Split = None,
+    overlap: Overlap = None,
+    reading: Reading = None,
+    writing: Writing = None,
+    scheme: Scheme = None,
+) -> None:
+    """Bring files from one format into another, everybody's labels as they are."""
+    from seqtruth.io import convert as run
+
+    *inputs, output = source
+    if not inputs:
+        raise ParameterError("name the files to read and, last, the one to write")
+    target = Path(output)
+    to = check_labels(target, to)
+    check_distinct(target, inputs=inputs)
+    options = reading_options(reading, split, overlap)
+    run(
+        inputs,
+        target,
+        format,
+        to,
+        scheme=scheme,
+        read_options=options,
+        write_options=reading_options(writing),
+    )
+    note(f"wrote {output}")
 
 
 @app.command()

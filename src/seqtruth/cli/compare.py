@@ -97,7 +97,7 @@ def _open(
 
     from seqtruth.datasets import Dataset, load
     from seqtruth.engine.opening import opened_crowd
-    from seqtruth.io import read
+    from seqtruth.io import read_gold
 
     if dataset is not None:
         if annotations or gold is not None:
@@ -107,4 +107,4 @@ def _open(
         raise ParameterError("give annotations and --gold, or --dataset")
     crowd = opened_crowd(annotations if len(annotations) > 1 else annotations[0])
     everything = {"all": np.ones(crowd.n_sentences, np.bool_)}
-    return Dataset(Path(annotations[0]).name, crowd, read(gold), everything)
+    return Dataset(Path(annotations[0]).name, crowd, read_gold(gold), everything)

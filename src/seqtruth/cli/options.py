@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +13,39 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stder
 Seed = Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")]
 Strict = Annotated[str, typer.Option(help="How spans are read: conlleval or b-required.")]
 Scheme = Annotated[str | None, typer.Option(help="Label scheme, where not to be detected.")]
-InFormat = Annotated[str | None, typer.Option("--format", help="Input format; else detected.")]
-OutFormat = Annotated[str | None, typer.Option("--out-format", help="Output format; else by name.")]
+InFormat = Annotated[str | None, typer.Option("--from", help="Input format; else detected.")]
+OutFormat = Annotated[str | None, typer.Option("--to", help="Output format; else by name.")]
+Split = Annotated[
+    str | None, typer.Option(help="Documents of tools: sentences (usual), lines or none.")
+]
+Overlap = Annotated[
+    str | None, typer.Option(help="Marks that overlap: layers (usual), longest or error.")
+]
+Reading = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--read", metavar="KEY=VALUE", help="For the reader, such as layer=NER, roles=gold."
+    ),
+]
+Writing = Annotated[
+    list[str] | None,
+    typer.Option("--write", metavar="KEY=VALUE", help="For the writer, such as comments=false."),
+]
 Abstain = Annotated[str | None, typer.Option(help="Tag that counts as no opinion, such as O.")]
 DataDir = Annotated[Path | None, typer.Option(help="Folder of ner/ and pico/ (or SEQTRUTH_DATA).")]
+
+
+def reading_options(
+    pairs: list[str] | None, split: str | None = None, overlap: str | None = None
+) -> dict[str, Any]:
+    """Options of a reader or writer: numbers, lists, true and false as JSON has them, all else as text."""
+    from seqtruth.methods.choice import parse_pairs
+
+    named = {"split": split, "overlap": overlap}
+    found: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    for key, value in parse_pairs(pairs or []).items():
+        try:
+            found[key] = json.loads(value)
+        except ValueError:
+            found[key] = value
+    return found

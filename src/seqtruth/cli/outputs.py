@@ -16,29 +16,30 @@ if TYPE_CHECKING:
     from seqtruth.result import Result
 
 
+#: Formats that are written as a folder.
+FOLDERS = ("conll-folder", "brat")
+
+
 def check_labels(output: Path | None, out_format: str | None) -> str | None:
     """Format of the labels to be written, found before hours of work; None is CoNLL on stdout."""
-    from seqtruth.io import FORMATS
+    from seqtruth.io import FORMATS, target_format
 
-    known = ", ".join(FORMATS)
+    known = ", ".join(name for name in FORMATS if FORMATS[name].write is not None)
     if out_format is not None and out_format not in FORMATS:
-        raise ParameterError(f"--out-format must be one of {known}", got=repr(out_format))
+        raise ParameterError(f"--to must be one of {known}", got=repr(out_format))
     if output is None:
         if out_format not in (None, "conll"):
             raise ParameterError(
-                f"--out-format {out_format} needs a file", fix="give --output; stdout is conll only"
+                f"--to {out_format} needs a file", fix="give --output; stdout is conll only"
             )
         return None
-    if out_format is None:
-        suffix = Path(output.name.lower().removesuffix(".gz")).suffix
-        named = [form.name for form in FORMATS.values() if suffix in form.suffixes]
-        if not named:
-            raise ParameterError(
-                "cannot tell the format from the name", where=str(output),
-                got=f"ending {suffix!r}", fix=f"give --out-format, one of {known}",
-            )  # fmt: skip
-        out_format = named[0]
-    if out_format != "conll-folder":
+    try:
+        out_format = target_format(output, out_format).name
+    except ParameterError as error:
+        raise ParameterError(
+            error.what, where=error.where, got=error.got, fix=f"give --to, one of {known}"
+        ) from None
+    if out_format not in FOLDERS:
         check_files(output)
     else:
         _check_parent(output)

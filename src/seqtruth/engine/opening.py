@@ -14,13 +14,16 @@ from seqtruth.io import read
 Readable = Any
 
 
-def opened(source: Readable, format: str | None = None, scheme: str | None = None) -> Crowd | Parts:
+def opened(
+    source: Readable, format: str | None = None, scheme: str | None = None, **options: Any
+) -> Crowd | Parts:
     """The crowd, in memory or in parts, that ``source`` is or holds.
 
     Parameters
     ----------
     source : anything :data:`Readable`.
     format, scheme : of files, where they are not to be found from the content.
+    options : of :func:`seqtruth.read`.
     """
     if isinstance(source, Crowd | Parts):
         return source
@@ -30,12 +33,14 @@ def opened(source: Readable, format: str | None = None, scheme: str | None = Non
 
     if is_spark_frame(source):
         return SparkParts.of(source)
-    return read(source, format, scheme)
+    return read(source, format, scheme, **options)
 
 
-def opened_crowd(source: Readable, format: str | None = None, scheme: str | None = None) -> Crowd:
+def opened_crowd(
+    source: Readable, format: str | None = None, scheme: str | None = None, **options: Any
+) -> Crowd:
     """Likewise, where it must be in memory."""
-    found = opened(source, format, scheme)
+    found = opened(source, format, scheme, **options)
     if isinstance(found, Parts):
         raise DataError(
             "the whole crowd is needed in memory",

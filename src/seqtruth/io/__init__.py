@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ __all__ = [
     "read",
     "read_documents",
     "read_gold",
+    "target_format",
     "write",
     "write_documents",
 ]
@@ -121,7 +122,10 @@ def _read_one(path: Path, found: Format, scheme: str | None, options: dict[str, 
 
 
 def _crowd_of_documents(
-    plan: list[tuple[Path, Format]], scheme: str | None, options: dict[str, Any]
+    plan: list[tuple[Path, Format]],
+    scheme: str | None,
+    options: dict[str, Any],
+    by_one: bool = False,
 ) -> Crowd:
     cutting, rest = _cutting(plan[0][1], scheme, options)
     name = str(plan[0][0]) if len(plan) == 1 else f"{len(plan)} files"
@@ -129,12 +133,12 @@ def _crowd_of_documents(
     try:
         builder = CrowdBuilder(name, notes, cutting)
         for _, document in _documents(plan, notes, rest):
-            builder.add(document)
+            builder.add(_by_one_hand(document) if by_one else document)
     except RepeatedIdError:
         notes = Notes()
         builder = CrowdBuilder(name, notes, cutting)
         for document in merged(_documents(plan, notes, rest), notes):
-            builder.add(document)
+            builder.add(_by_one_hand(document) if by_one else document)
     crowd = builder.crowd(plan[0][1].name)
     notes.warn(f"reading {name}", stacklevel=4)
     if told := builder.overlaps.describe():
@@ -202,12 +206,26 @@ def read_gold(source: Any, format: str | None = None, scheme: str | None = None)
 
 
 def _gold_of_documents(plan: list[tuple[Path, Format]], scheme: str | None) -> Crowd:
+    # Label Studio's ground truth is somebody's annotation unless it is asked for
+    asked = all("ground_truth" in (found.read_options or ()) for _, found in plan)
+    options = {"ground_truth": "gold"} if asked else {}
     has_gold = any(
         opinion.role == "gold"
-        for _, document in _documents(plan, Notes(), {})
+        for _, document in _documents(plan, Notes(), options)
         for opinion in document.opinions
     )
-    return _crowd_of_documents(plan, scheme, {"roles": "gold"} if has_gold else {})
+    if has_gold:
+        return _crowd_of_documents(plan, scheme, {"roles": "gold", **options}, by_one=True)
+    return _crowd_of_documents(plan, scheme, {})
+
+
+def _by_one_hand(document: Document) -> Document:
+    """The document with all its gold by one annotator."""
+    opinions = (
+        replace(opinion, annotator="gold") if opinion.role == "gold" else opinion
+        for opinion in document.opinions
+    )
+    return replace(document, opinions=tuple(opinions))
 
 
 def write(

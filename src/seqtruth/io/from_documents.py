@@ -275,13 +275,22 @@ class CrowdBuilder:
         others = [other for other in ROLES if other != role and (name, other) in self._annotators]
         return name if role == "annotator" or not others else f"{name} ({role})"
 
-    def crowd(self, format: str = "") -> Crowd:
-        """Everything added so far."""
+    def crowd(
+        self, format: str = "", roles: tuple[str, ...] | None = None, origin: Origin | None = None
+    ) -> Crowd:
+        """Everything added so far.
+
+        Parameters
+        ----------
+        format : name of the format, to be remembered.
+        roles : other ones than asked for at first.
+        origin : what is to be remembered instead.
+        """
         if not self._documents:
             raise InputError("there are no documents", where=self.name)
         n_layers, layers, layer_of = self._layers()
-        corpus = self._corpus(format, layers)
-        chosen = self._chosen()
+        corpus = self._corpus(format, layers, origin)
+        chosen = self._chosen(roles)
         try:
             return self._crowd(corpus, chosen, n_layers, layer_of)
         except DataError as error:
@@ -291,8 +300,10 @@ class CrowdBuilder:
         names, of = self.overlaps.layers()
         return len(names), names, of
 
-    def _chosen(self) -> list[tuple[str, str]]:
+    def _chosen(self, roles: tuple[str, ...] | None) -> list[tuple[str, str]]:
         """The annotators of the crowd: those with the roles wanted, or all where there are none."""
+        if roles is not None:
+            return [who for who in self._annotators if who[1] in roles]
         chosen = [who for who in self._annotators if who[1] in self.roles]
         if not chosen and self.cutting.roles is None:
             chosen = list(self._annotators)
@@ -304,9 +315,9 @@ class CrowdBuilder:
             )  # fmt: skip
         return chosen
 
-    def _corpus(self, format: str, layers: tuple[str, ...]) -> Corpus:
+    def _corpus(self, format: str, layers: tuple[str, ...], origin: Origin | None) -> Corpus:
         models = [who for who in self._annotators if who[1] == "model"]
-        origin = Origin(
+        origin = origin or Origin(
             format,
             self._records,
             tuple(self._annotator_name(who) for who in models),

@@ -60,7 +60,7 @@ class _Page:
 
 
 def documents_of(
-    crowd: Crowd, scores: Scores | None = None, role: Role | None = None
+    crowd: Crowd, scores: Scores | None = None, role: Role | None = None, borders: bool = False
 ) -> Iterator[Document]:
     """The crowd's documents, in the order of their first sentences.
 
@@ -68,6 +68,7 @@ def documents_of(
     ----------
     scores : confidences, which become the scores of marks and opinions.
     role : of all opinions; by default models are models, and all others annotators.
+    borders : give tokens and sentences also where the file that they were read from had none.
     """
     corpus, marked = crowd.corpus, row_spans(crowd)
     pieces = _Pieces(corpus)
@@ -86,20 +87,27 @@ def documents_of(
             group.name,
             page.text,
             opinions,
-            page.tokens if given.tokens or spelled else None,
-            page.sentences if given.sentences else None,
+            page.tokens if borders or given.tokens or spelled else None,
+            page.sentences if borders or given.sentences else None,
             "",
             None if record is None else json.loads(record),
         )
 
 
+def place_of_sentences(corpus: Corpus) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """Name of the document that each sentence is put into, and its place there."""
+    if corpus.text_starts is None:
+        return corpus.base_ids.to_pylist(), np.zeros(corpus.n_sentences, np.int64)
+    names = [corpus.documents[number] for number in corpus.sentence_document.tolist()]
+    return names, corpus.text_starts
+
+
 def _groups(corpus: Corpus) -> list[_Group]:
-    ids = corpus.base_ids.to_pylist()
-    found: dict[Any, _Group] = {}
+    names, _ = place_of_sentences(corpus)
+    found: dict[str, _Group] = {}
     for s, number in enumerate(corpus.sentence_document.tolist()):
-        document = corpus.documents[number]
-        name = document if corpus.text_starts is not None else ids[s]
-        found.setdefault(name, _Group(name, document, [])).sentences.append(s)
+        group = found.setdefault(names[s], _Group(names[s], corpus.documents[number], []))
+        group.sentences.append(s)
     return list(found.values())
 
 

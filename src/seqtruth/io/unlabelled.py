@@ -86,7 +86,7 @@ def _read_by_content(path: Path) -> Corpus:
             raise InputError(
                 f"{kind} cannot be told from text here",
                 where=str(path),
-                fix=f"give --format {kind}, or a file named .{kind}",
+                fix=f"give format={kind!r}, or a file named .{kind}",
             )
         return _from_table(path, kind)
     if re.match(rb"\{\s*[\"}]", data.lstrip()):

@@ -20,6 +20,7 @@ from seqtruth.engine import MemoryParts, Parts, Remembered, SparkFrame, StoredRe
 from seqtruth.errors import DataWarning, InputError, ParameterError
 from seqtruth.kernels.arrays import I8, Bool
 from seqtruth.methods.abstention import spoken_and_seen, stretches
+from seqtruth.methods.layers import Layer, fit_layers, is_layered
 from seqtruth.methods.loop import Checkpoint, Progress, fingerprint
 from seqtruth.methods.task import (
     Decision,
@@ -31,8 +32,9 @@ from seqtruth.methods.task import (
     voted,
     written,
 )
-from seqtruth.metrics.align import align
+from seqtruth.metrics.align import align, as_labelling
 from seqtruth.metrics.annotators import AnnotatorScores
+from seqtruth.metrics.characters import on_same_tokens
 from seqtruth.result import Annotators, Result
 
 
@@ -102,6 +104,8 @@ class Aggregator(ABC):
             raise ParameterError("seed must not be negative", got=str(self._seed))
         if checkpoint is not None and Path(checkpoint).exists() and not Path(checkpoint).is_dir():
             raise InputError("a checkpoint is a folder", where=str(checkpoint), got="a file")
+        if isinstance(crowd, Crowd) and is_layered(crowd):
+            return self._fit_layers(crowd, gold, checkpoint, resume, progress)
         if isinstance(crowd, Crowd):
             crowd, known = _with_known(crowd, gold)
             crowd, known, spoken = self._without_abstentions(crowd, known)
@@ -120,6 +124,29 @@ class Aggregator(ABC):
         else:
             outcome = ready._outcome(task)
         return ready._result(task, outcome)
+
+    def _fit_layers(
+        self,
+        crowd: Crowd,
+        gold: Crowd | Labelling | None,
+        checkpoint: str | Path | None,
+        resume: bool,
+        progress: Progress | None,
+    ) -> Result:
+        """Each layer on its own (:mod:`seqtruth.methods.layers`), with a checkpoint of its own."""
+        known = None
+        if gold is not None:
+            crowd, known = on_same_tokens(crowd, as_labelling(gold))
+
+        def fit(number: int, layer: Layer) -> Result:
+            kept = None if checkpoint is None else Path(checkpoint) / f"layer-{number + 1}"
+            if kept is not None:
+                kept.parent.mkdir(exist_ok=True)
+            return self.fit(
+                layer.crowd, layer.gold, checkpoint=kept, resume=resume, progress=progress
+            )
+
+        return fit_layers(crowd, known, fit)
 
     def resolved(self, has_text: bool) -> Self:
         """The method with every word that depends on the data resolved, as :meth:`fit` does first.
@@ -297,6 +324,7 @@ def _with_known(crowd: Crowd, gold: Crowd | Labelling | None) -> tuple[Crowd, I8
     """Gold laid over the crowd's tokens (-1 where there is none), under labels that hold both."""
     if gold is None:
         return crowd, None
+    crowd, gold = on_same_tokens(crowd, as_labelling(gold))
     blank = Labelling(crowd.corpus, crowd.scheme, np.full(crowd.n_tokens, -1, np.int8))
     pair = align(blank, gold)
     if pair.result.scheme.kind != crowd.scheme.kind:

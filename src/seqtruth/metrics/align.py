@@ -14,7 +14,7 @@ from seqtruth.data.crowd import Crowd, Labelling
 from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, InputError
-from seqtruth.io import read
+from seqtruth.io import read, read_gold
 from seqtruth.metrics.sentences import Sentences, choose, match_sentences
 from seqtruth.result import Result
 
@@ -54,7 +54,7 @@ def as_labelling(source: Source) -> Labelling:
     if isinstance(source, str | Path):
         if archive.is_archive(source):
             return Result.load(source)
-        crowd = read(source)
+        crowd = read_gold(source)
         if crowd.n_annotators != 1:
             raise InputError(
                 "a file to score must hold one label per token",

@@ -10,6 +10,7 @@ from seqtruth.data.spans import READINGS, check_reading
 from seqtruth.errors import DataError
 from seqtruth.metrics.align import Source, align, as_labelling
 from seqtruth.metrics.calibration import Calibration, own_calibration
+from seqtruth.metrics.characters import side_by_side
 from seqtruth.metrics.labelset import label_set_scores
 from seqtruth.metrics.score import Averages, Score
 from seqtruth.metrics.sentences import Sentences
@@ -169,8 +170,8 @@ def evaluate(
     2 sentences
     """
     check_reading(strict)
-    result = as_labelling(result)
-    pair = align(result, gold, sentences)
+    ours, truth, sentences = side_by_side(as_labelling(result), as_labelling(gold), sentences)
+    pair = align(ours, truth, sentences)
     if not len(pair.places):
         raise DataError(
             "there is no sentence to score",
@@ -182,11 +183,11 @@ def evaluate(
         {name: span_scores(pair.result, pair.gold, strict=name) for name in READINGS},
         token_scores(pair.result, pair.gold),
         label_set_scores(pair.result, pair.gold),
-        len(pair.places),
+        len(pair.result.corpus.base_ids.unique()),  # once, whatever its layers
         pair.without_gold,
         pair.without_result,
         pair.gold.scheme.kind == "plain",
-        own_calibration(result, pair, strict) if isinstance(result, Result) else None,
+        own_calibration(ours, pair, strict) if isinstance(ours, Result) else None,
     )
 
 
