@@ -219,3 +219,21 @@ def _cut_off(name: str, line: int) -> InputError:
 
 def _excerpt(data: bytes) -> str:
     return data[:40].decode(errors="replace")
+
+
+def json_line(value: Any) -> bytes:
+    """A value as one line of JSON, with line end; numbers that are none become null."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:  # numbers beyond 64 bits, halves of surrogate pairs
+        return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+
+
+def json_array(values: Iterable[Any]) -> Iterator[bytes]:
+    """Values as a JSON array with a line each, in pieces."""
+    before = b"[\n"
+    for value in values:
+        yield before
+        yield json_line(value)[:-1]
+        before = b",\n"
+    yield b"[]\n" if before == b"[\n" else b"\n]\n"

@@ -1,0 +1,173 @@
+"""The results of a Label Studio annotation: which are spans, of which text, and where they stand.
+
+A result names a control tag (``from_name``), the object it marks (``to_name``) and holds a ``value``.
+Only ``labels`` of a ``<Text>`` are spans of the text in the file; marks in hypertext and paragraphs
+count in a rendered page, and everything else is about a whole document, another mark or a picture.
+
+Which key of ``data`` holds the text is in the project's configuration, which no export contains: it is
+the one the result names, the one called like the object, ``text``, or the only text that fits.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from seqtruth.errors import InputError
+from seqtruth.io.documents import Mark, Notes
+from seqtruth.io.formats.offsets import utf16_to_points
+from seqtruth.io.formats.record_fields import name_of, number_of, shown, whole_of
+
+_ADDRESS = re.compile(r"(?:(?:https?|s3|gs|azure-blob)://|/data/)\S+")
+_RENDERED = ("hypertextlabels", "paragraphlabels")
+_RELATION = "relation"
+
+
+@dataclass
+class Span:
+    """A result that marks text, before the text is known."""
+
+    start: int
+    end: int
+    labels: list[str]
+    said: str | None
+    object: str
+    source: str | None
+    score: float | None
+
+
+def span_of(result: object, notes: Notes, where: str) -> Span | None:
+    """The span of a result; noted where it is something else."""
+    if not isinstance(result, dict):
+        notes.left_out("result that is no object", where)
+        return None
+    kind, value = result.get("type"), result.get("value")
+    if kind == _RELATION or "from_id" in result:
+        notes.left_out("relation", where)
+    elif kind in _RENDERED:
+        notes.left_out(f"mark in rendered text ({kind})", where)
+    elif not isinstance(value, dict):
+        notes.left_out("result without value", where)
+    elif "start" not in value or "end" not in value or "channel" in value:
+        notes.left_out(f"result that marks no text ({shown(kind)})", where)
+    elif not isinstance(value.get("labels"), list):
+        notes.left_out(f"attribute of a mark ({shown(kind)})", where)
+    else:
+        return _span(result, value, notes, where)
+    return None
+
+
+def _span(result: dict[str, Any], value: dict[str, Any], notes: Notes, where: str) -> Span | None:
+    start, end = whole_of(value["start"]), whole_of(value["end"])
+    labels = [name for name in map(name_of, value["labels"]) if name is not None]
+    if start is None or end is None:
+        notes.left_out("mark without offsets", where)
+        return None
+    if not labels:
+        notes.left_out("mark without a label", where)
+        return None
+    source = result.get("source")
+    said = value.get("text")
+    return Span(
+        start, end, labels,
+        said if isinstance(said, str) else None,
+        name_of(result.get("to_name")) or "",
+        source[1:] if isinstance(source, str) and source.startswith("$") else None,
+        number_of(result.get("score")),
+    )  # fmt: skip
+
+
+@dataclass
+class TextKeys:
+    """Which key of ``data`` holds the text of which object, found once and then remembered."""
+
+    chosen: str | None = None
+    known: dict[str, str] = field(default_factory=dict)
+
+    def find(self, data: dict[str, Any], spans: list[Span], where: str) -> str | None:
+        """The key of the text that these spans, all of one object, mark; None where there is no text."""
+        wanted = spans[0].object if spans else ""
+        key = self.chosen or self.known.get(wanted)
+        if key is None or not isinstance(data.get(key), str):
+            if self.chosen:
+                raise InputError(
+                    f"no text under {self.chosen!r} in the task's data", where=where,
+                    got=", ".join(map(repr, list(data)[:10])), fix="name the right key with text_key=",
+                )  # fmt: skip
+            key = self._guess(data, spans, where)
+        if key is not None:
+            self.known.setdefault(wanted, key)
+            if spans and _ADDRESS.fullmatch(data[key]):
+                raise InputError(
+                    "the text is not in the file, only its address", where=where, got=shown(data[key]),
+                    fix="put the texts into the tasks' data, then export again",
+                )  # fmt: skip
+        return key
+
+    def _guess(self, data: dict[str, Any], spans: list[Span], where: str) -> str | None:
+        texts = [key for key, value in data.items() if isinstance(value, str)]
+        named = {span.source for span in spans} | {span.object for span in spans}
+        for key in (*(key for key in texts if key in named), *(self.known.values()), "text"):
+            if key in texts and (key in named or _fit(data[key], spans)):
+                return key
+        fitting = [key for key in texts if _fit(data[key], spans)]
+        for one in (fitting, texts):
+            if len(one) == 1 or "text" in one:
+                return one[0] if len(one) == 1 else "text"
+        if not texts or not spans:
+            return None
+        raise InputError(
+            "cannot tell which of the task's data is the text", where=where,
+            got=", ".join(map(repr, texts[:10])), fix="name its key with text_key=",
+        )  # fmt: skip
+
+
+def _fit(text: str, spans: list[Span]) -> bool:
+    return not spans or any(
+        text[span.start : span.end] == span.said if span.said else span.end <= len(text)
+        for span in spans
+    )
+
+
+class Placer:
+    """Puts the spans of one text in their places.
+
+    New versions of the tool count code points, old ones UTF-16 units; they differ where there are
+    emoji, and there the text that a span is said to cover decides.
+    """
+
+    def __init__(self, text: str, notes: Notes, where: str, units: str = "auto") -> None:
+        self.text, self.notes, self.where, self.units = text, notes, where, units
+        wide = units != "points" and any(letter > "\uffff" for letter in text)
+        self._to_points = utf16_to_points(text) if wide else None
+
+    def marks(self, span: Span) -> list[Mark]:
+        start, end = self._place(span)
+        if start == end:
+            self.notes.left_out("zero-width mark", self.where)
+        elif not 0 <= start < end <= len(self.text):
+            self.notes.left_out("mark outside the text", self.where)
+        else:
+            if span.said is not None and _plain(span.said) != _plain(self.text[start:end]):
+                self.notes.left_out(
+                    "quoted text that differs from the text at its offsets", self.where
+                )
+            return [Mark(start, end, label, score=span.score) for label in span.labels]
+        return []
+
+    def _place(self, span: Span) -> tuple[int, int]:
+        if self._to_points is not None:
+            start, end = self._to_points(span.start), self._to_points(span.end)
+            if self.units == "utf16":
+                return (-1, -2) if start is None or end is None else (start, end)
+            said = None if span.said is None else _plain(span.said)
+            if start is not None and end is not None and _plain(self.text[start:end]) == said:
+                if _plain(self.text[span.start : span.end]) != said:
+                    return start, end
+        return span.start, span.end
+
+
+def _plain(text: str) -> str:
+    """Without blanks, which the tool may write differently (line ends as two letters)."""
+    return "".join(text.replace("\\n", " ").split())
