@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from seqtruth.errors import InputError
+from seqtruth.io.chunks import file_chunks, stream_chunks
 
 MAX_MEMBERS = 100_000
 #: Bytes of all members together, and how many times larger than the archive they may be.
@@ -80,6 +81,22 @@ class Tree:
             raise InputError(
                 "the archive is damaged", where=self.where(name), got=type(error).__name__
             ) from None
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """A member's bytes in pieces, without byte-order mark, unpacked where it is gzip."""
+        if self._zip is None:
+            yield from file_chunks(self.path / name)
+            return
+        try:
+            with self._zip.open(name) as member:
+                yield from stream_chunks(member, self.where(name))
+        except InputError:
+            raise
+        except Exception as error:  # zlib.error, BadZipFile and their kin, which share no base class
+            raise InputError(
+                "the archive is damaged", where=self.where(name), got=str(error)[:200],
+                fix="fetch or export it again",
+            ) from None  # fmt: skip
 
     def _folder_names(self) -> Iterator[str]:
         count = 0

@@ -35,15 +35,38 @@ TASKS = [
         "id": 5,
         "data": {"text": "Jane 😀 saw Bob", "id.num": 3},
         "annotations": [
-            {"id": 1, "completed_by": {"id": 3, "email": "ann@x.org"}, "result": [span(0, 4, "Jane", "PER", "ORG"), {"type": "taxonomy", "value": {"taxonomy": [["a"]]}, "from_name": "c", "to_name": "text"}, {"type": "relation", "from_id": "r", "to_id": "r"}], "ground_truth": True, "was_cancelled": False, "updated_at": "2024-01-02"},
+            {
+                "id": 1,
+                "completed_by": {"id": 3, "email": "ann@x.org"},
+                "result": [
+                    span(0, 4, "Jane", "PER", "ORG"),
+                    {
+                        "type": "taxonomy",
+                        "value": {"taxonomy": [["a"]]},
+                        "from_name": "c",
+                        "to_name": "text",
+                    },
+                    {"type": "relation", "from_id": "r", "to_id": "r"},
+                ],
+                "ground_truth": True,
+                "was_cancelled": False,
+                "updated_at": "2024-01-02",
+            },
             {"id": 2, "completed_by": 7, "result": [], "was_cancelled": False},
             {"id": 3, "completed_by": 8, "result": [], "was_cancelled": True},
             {"id": 4, "result": [span(11, 14, "Bob", "PER")]},
             {"id": 6, "completed_by": 9, "result": [span(12, 15, "Bob", "PER")]},
         ],
-        "predictions": [{"model_version": "m1", "score": 0.5, "result": [span(11, 14, "Bob", "PER", score=0.25)]}, 17],
+        "predictions": [
+            {
+                "model_version": "m1",
+                "score": 0.5,
+                "result": [span(11, 14, "Bob", "PER", score=0.25)],
+            },
+            17,
+        ],
     }
-]  # fmt: skip
+]
 
 
 def read(value: object, tmp_path: Path, **options: object) -> tuple[list[Document], Notes]:
@@ -62,9 +85,11 @@ def test_who_said_what(tmp_path):
     assert said["m1"] == Opinion("m1", (Mark(11, 14, "PER", score=0.25),), role="model", score=0.5)
     assert document.id == "5"
     assert dict(notes.counts) == {
-        "relation": 1, "result that marks no text ('taxonomy')": 1, "cancelled annotation": 1,
+        "relation": 1,
+        "result that marks no text ('taxonomy')": 1,
+        "cancelled annotation": 1,
         "prediction known only by its number": 1,
-    }  # fmt: skip
+    }
 
 
 def test_old_versions_count_utf16_units(tmp_path):
@@ -83,10 +108,13 @@ def test_ground_truth_on_request_is_gold_beside_its_annotator(tmp_path):
 
 
 def test_the_later_of_two_annotations_stands_last(tmp_path):
-    task = {"data": {"text": "ab"}, "annotations": [
-        {"completed_by": 1, "result": [span(0, 1, "a", "NEW")], "updated_at": "2024-02"},
-        {"completed_by": 1, "result": [span(0, 1, "a", "OLD")], "updated_at": "2024-01"},
-    ]}  # fmt: skip
+    task = {
+        "data": {"text": "ab"},
+        "annotations": [
+            {"completed_by": 1, "result": [span(0, 1, "a", "NEW")], "updated_at": "2024-02"},
+            {"completed_by": 1, "result": [span(0, 1, "a", "OLD")], "updated_at": "2024-01"},
+        ],
+    }
     (document,), notes = read([task], tmp_path)
     assert [opinion.marks[0].label for opinion in document.opinions] == ["OLD", "NEW"]
     assert notes.counts == {"earlier annotation by the same annotator": 1}
@@ -115,11 +143,16 @@ def test_two_texts_in_a_task_are_two_documents(tmp_path):
         {**span(0, 1, "a", "X"), "to_name": "title"},
         {**span(1, 2, "d", "Y"), "to_name": "body"},
     ]
-    task = {"id": 1, "data": {"title": "ab", "body": "cd"}, "annotations": [{"completed_by": 1, "result": result}]}  # fmt: skip
+    task = {
+        "id": 1,
+        "data": {"title": "ab", "body": "cd"},
+        "annotations": [{"completed_by": 1, "result": result}],
+    }
     both, _ = read([task], tmp_path)
     assert [(one.id, one.text, one.opinions[0].marks) for one in both] == [
-        ("1/title", "ab", (Mark(0, 1, "X"),)), ("1/body", "cd", (Mark(1, 2, "Y"),)),
-    ]  # fmt: skip
+        ("1/title", "ab", (Mark(0, 1, "X"),)),
+        ("1/body", "cd", (Mark(1, 2, "Y"),)),
+    ]
 
 
 def test_one_control_tag_of_several(tmp_path):
@@ -137,9 +170,17 @@ def test_one_control_tag_of_several(tmp_path):
         ([1], "no 'data' object"),
         ([{"data": {"text": "a"}, "annotations": 3}], "annotations must be a list"),
         ([{"data": {"image": 3}, "annotations": []}], "holds no text"),
-        ([{"data": {"text": "a"}, "annotations": [{"result": [{"type": "choices", "value": {}}]}]}], "no spans of text"),
+        (
+            [
+                {
+                    "data": {"text": "a"},
+                    "annotations": [{"result": [{"type": "choices", "value": {}}]}],
+                }
+            ],
+            "no spans of text",
+        ),
     ],
-)  # fmt: skip
+)
 def test_refused_with_a_reason(value, message, tmp_path):
     with pytest.raises(InputError, match=message):
         read(value, tmp_path)
@@ -187,7 +228,11 @@ def test_rows_are_joined_by_task(tmp_path):
 def test_tables(mark, tmp_path):
     path = tmp_path / "x.csv"
     cell = '"[{""start"":0,""end"":4,""text"":""Jane"",""labels"":[""PER""]}]"'
-    rows = [["annotation_id", "annotator", "id", "label", "lead_time", "text"], ["1", "a@x", "9", cell, "1", '"Jane\nDoe"'], ["2", "b@x", "9", '""', "1", '"Jane\nDoe"']]  # fmt: skip
+    rows = [
+        ["annotation_id", "annotator", "id", "label", "lead_time", "text"],
+        ["1", "a@x", "9", cell, "1", '"Jane\nDoe"'],
+        ["2", "b@x", "9", '""', "1", '"Jane\nDoe"'],
+    ]
     path.write_text("\n".join(mark.join(row) for row in rows))
     (document,) = FORMAT.read(path, Notes())
     assert document.text == "Jane\nDoe"
@@ -268,7 +313,8 @@ def test_the_tool_takes_what_we_write(made, tmp_path):
     labels = "".join(
         f'<Label value="{name}"/>' for name in ("PER", "LOC", "B-ORG", "日期", "a b", "O", "x/y,z")
     )
-    config = f'<View><Labels name="label" toName="text">{labels}</Labels><Text name="text" value="$text"/></View>'
+    text = '<Text name="text" value="$text"/>'
+    config = f'<View><Labels name="label" toName="text">{labels}</Labels>{text}</View>'
     interface = sdk.LabelInterface(config)
     FORMAT.write(made, tmp_path / "out.json", Notes())
     for task in json.loads((tmp_path / "out.json").read_text()):

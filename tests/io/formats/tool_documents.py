@@ -23,12 +23,30 @@ needs_fixtures = pytest.mark.skipif(
     not FIXTURES.is_dir(), reason=f"no folder of tools' files at {FIXTURES} (set SEQTRUTH_FIXTURES)"
 )
 SCRIPTS = (
-    "Jane Doe lives here.", "علي في القاهرة", "張三在北京。", "สมชายอยู่กรุงเทพ", "👩‍👩‍👧 met 👨🏽‍🚀", "é à́ ñ",
-    "𝔘𝔫𝔦 𐍈", "line\r\nline\n", "  blanks  ", "\ttab", "“quotes” \\ \" '", "नमस्ते दुनिया", "=SUM(A1)", "a,b;c",
-)  # fmt: skip
-TEXTS = st.lists(st.sampled_from(SCRIPTS) | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6), min_size=1, max_size=4).map("".join)  # fmt: skip
+    "Jane Doe lives here.",
+    "علي في القاهرة",
+    "張三在北京。",
+    "สมชายอยู่กรุงเทพ",
+    "👩‍👩‍👧 met 👨🏽‍🚀",
+    "é à́ ñ",
+    "𝔘𝔫𝔦 𐍈",
+    "line\r\nline\n",
+    "  blanks  ",
+    "\ttab",
+    "“quotes” \\ \" '",
+    "नमस्ते दुनिया",
+    "=SUM(A1)",
+    "a,b;c",
+)
+TEXTS = st.lists(
+    st.sampled_from(SCRIPTS)
+    | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6),
+    min_size=1,
+    max_size=4,
+).map("".join)
 NAMES = st.sampled_from(["ann", "bob@example.org", "José", "用户", "a b", "7"])
 LABELS = st.sampled_from(["PER", "LOC", "B-ORG", "日期", "a b", "O", "x/y,z"])
+IDS = st.sampled_from(["d1", "12", "a/b", "007", "été", "x" * 20])
 SCORES = st.none() | st.floats(0, 1).map(lambda value: round(value, 6))
 
 
@@ -38,7 +56,7 @@ def documents(
     roles: tuple[str, ...] = ("annotator",),
     scores: tuple[str, ...] = (),
     names: st.SearchStrategy[str] = NAMES,
-    ids: st.SearchStrategy[str] = st.sampled_from(["d1", "12", "a/b", "007", "été", "x" * 20]),
+    ids: st.SearchStrategy[str] = IDS,
     texts: st.SearchStrategy[str] = TEXTS,
     opinions: int = 3,
 ) -> list[Document]:
@@ -73,12 +91,20 @@ def facts(made: list[Document]) -> list[Any]:
     ]
 
 
-def round_trip(format_: Any, made: list[Document], path: Path, read: dict[str, Any] | None = None, **options: Any) -> list[Document]:  # fmt: skip
+def round_trip(
+    format_: Any,
+    made: list[Document],
+    path: Path,
+    read: dict[str, Any] | None = None,
+    **options: Any,
+) -> list[Document]:
     format_.write(made, path, Notes(), **options)
     return list(format_.read(path, Notes(), **(read or {})))
 
 
-def check_damage(read: Callable[..., Iterator[Document]], good: bytes, path: Path, times: int, **options: Any) -> None:  # fmt: skip
+def check_damage(
+    read: Callable[..., Iterator[Document]], good: bytes, path: Path, times: int, **options: Any
+) -> None:
     """Damage a good file in many ways: it is read or refused, quickly, and never more than that."""
     chance = random.Random(0)
     try:
