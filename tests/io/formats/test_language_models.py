@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Mark, Notes
 from seqtruth.io.format import Glimpse
-from seqtruth.io.formats import quotes as quotes_module
+from seqtruth.io.formats import quoted_text as quotes_module
 from seqtruth.io.formats.language_models import FORMAT
-from seqtruth.io.formats.quotes import Quotes
+from seqtruth.io.formats.quoted_text import Quotes
 
 from .tool_documents import check_damage, documents, facts, round_trip
 

@@ -27,9 +27,9 @@ from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
 from seqtruth.io.files import write_chunks
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.argilla_records import Answer, Record, records_of
+from seqtruth.io.formats.checked_values import mark_of, name_of, number_of, shown, whole_of
 from seqtruth.io.formats.offsets import Converter, utf16_to_points
 from seqtruth.io.formats.plain_marks import UniqueIds, contiguous, note_borders
-from seqtruth.io.formats.record_fields import mark_of, name_of, number_of, shown, whole_of
 from seqtruth.io.json_records import json_array, json_records
 
 READ_OPTIONS = {

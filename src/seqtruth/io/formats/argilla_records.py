@@ -26,7 +26,7 @@ from typing import Any
 
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Role
-from seqtruth.io.formats.record_fields import first_of, list_at, name_of, shown
+from seqtruth.io.formats.checked_values import first_of, list_at, name_of, shown
 from seqtruth.io.json_records import JsonRecord
 
 _USERS, _STATUS, _RESPONSES, _SUGGESTION = (

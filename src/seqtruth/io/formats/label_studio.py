@@ -34,11 +34,11 @@ from typing import Any
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
+from seqtruth.io.formats.checked_values import list_at, name_of, number_of, shown
 from seqtruth.io.formats.label_studio_results import Placer, Span, TextKeys, span_of
 from seqtruth.io.formats.label_studio_rows import is_row, read_rows, read_table, tell_table
 from seqtruth.io.formats.label_studio_writing import WRITE_OPTIONS, write
 from seqtruth.io.formats.plain_marks import UniqueIds
-from seqtruth.io.formats.record_fields import list_at, name_of, number_of, shown
 from seqtruth.io.json_records import JsonRecord, json_records
 
 READ_OPTIONS = {

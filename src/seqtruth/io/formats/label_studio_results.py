@@ -16,8 +16,8 @@ from typing import Any
 
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Mark, Notes
+from seqtruth.io.formats.checked_values import name_of, number_of, shown, whole_of
 from seqtruth.io.formats.offsets import utf16_to_points
-from seqtruth.io.formats.record_fields import name_of, number_of, shown, whole_of
 
 _ADDRESS = re.compile(r"(?:(?:https?|s3|gs|azure-blob)://|/data/)\S+")
 _RENDERED = ("hypertextlabels", "paragraphlabels")

@@ -42,11 +42,11 @@ from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.files import write_chunks
 from seqtruth.io.format import DocumentFormat, Glimpse
+from seqtruth.io.formats.checked_values import first_of, name_of, shown
 from seqtruth.io.formats.gathered import Gathered
 from seqtruth.io.formats.model_answers import Item, Unreadable, items_of
 from seqtruth.io.formats.plain_marks import UniqueIds, contiguous, note_borders
-from seqtruth.io.formats.quotes import Place, Quotes
-from seqtruth.io.formats.record_fields import first_of, name_of, shown
+from seqtruth.io.formats.quoted_text import Place, Quotes
 from seqtruth.io.json_records import json_line, json_records, records_in
 
 TEXT = ("text", "document", "content", "input", "sentence")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from seqtruth.io.formats.record_fields import name_of, number_of, whole_of
+from seqtruth.io.formats.checked_values import name_of, number_of, whole_of
 from seqtruth.io.json_records import parse_json
 
 QUOTE = (

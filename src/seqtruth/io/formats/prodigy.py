@@ -34,10 +34,10 @@ from typing import Any
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion, Role
 from seqtruth.io.format import DocumentFormat, Glimpse
+from seqtruth.io.formats.checked_values import list_at, mark_of, name_of, number_of, shown, whole_of
 from seqtruth.io.formats.gathered import Gathered
 from seqtruth.io.formats.plain_marks import UniqueIds
 from seqtruth.io.formats.prodigy_writing import ROLE, WRITE_OPTIONS, write
-from seqtruth.io.formats.record_fields import list_at, mark_of, name_of, number_of, shown, whole_of
 from seqtruth.io.json_records import json_records
 
 READ_OPTIONS = {"annotator": "the name of an annotator whom the lines do not name"}
