@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,11 +24,17 @@ class Glimpse:
 
     @cached_property
     def head(self) -> bytes:
-        """The first 64 KiB of a file, without byte-order mark; nothing of a folder."""
+        """The first 64 KiB of a file, without gzip and byte-order mark; nothing of a folder."""
         if self.path.is_dir():
             return b""
         with open(self.path, "rb") as file:
-            return file.read(HEAD).removeprefix(b"\xef\xbb\xbf")
+            data = file.read(HEAD)
+        if data[:2] == b"\x1f\x8b":
+            try:
+                data = zlib.decompressobj(wbits=31).decompress(data, HEAD)
+            except zlib.error:
+                return b""
+        return data.removeprefix(b"\xef\xbb\xbf")
 
     @cached_property
     def tree(self) -> Tree | None:

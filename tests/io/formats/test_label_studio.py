@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -91,6 +92,13 @@ def test_who_said_what(tmp_path):
         "cancelled annotation": 1,
         "prediction known only by its number": 1,
     }
+
+
+def test_gzip_is_told_and_read(tmp_path):
+    path = tmp_path / "x.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(TASKS).encode()))
+    assert FORMAT.tell(Glimpse(path)) > 0.9
+    assert len(list(FORMAT.read(path, Notes()))) == 1
 
 
 def test_old_versions_count_utf16_units(tmp_path):

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from seqtruth.atomic import atomic_path
 from seqtruth.errors import ParameterError
 from seqtruth.io.documents import Document, Notes, Opinion
-from seqtruth.io.files import atomic_path, write_chunks
+from seqtruth.io.files import write_chunks
 from seqtruth.io.formats.file_names import file_name
 from seqtruth.io.formats.plain_marks import contiguous, note_borders
 from seqtruth.io.json_records import json_line

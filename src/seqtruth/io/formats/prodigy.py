@@ -105,8 +105,7 @@ class _Lines:
             )
             self.gathered[key] = Gathered(name)
         document = self.gathered[key]
-        document.add(text, None, where)
-        document.borders(self._tokens(value, text, where), None)
+        document.add(text, None, where, self._tokens(value, text, where))
         for own_text, opinion in self._opinions(value, text, where):
             document.add(own_text, opinion, where)
 
