@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Notes
 from seqtruth.io.tree import Tree
 
@@ -27,8 +28,12 @@ class Glimpse:
         """The first 64 KiB of a file, without gzip and byte-order mark; nothing of a folder."""
         if self.path.is_dir():
             return b""
-        with open(self.path, "rb") as file:
-            data = file.read(HEAD)
+        try:
+            with open(self.path, "rb") as file:
+                data = file.read(HEAD)
+        except (OSError, ValueError) as error:
+            got = getattr(error, "strerror", None) or type(error).__name__
+            raise InputError("cannot read the file", where=str(self.path), got=got) from None
         if data[:2] == b"\x1f\x8b":
             try:
                 data = zlib.decompressobj(wbits=31).decompress(data, HEAD)

@@ -294,6 +294,30 @@ def test_damage(tmp_path):
     check_damage(FORMAT.read, json.dumps(TASKS).encode(), tmp_path / "x.json", 400)
 
 
+def test_damaged_rows_and_tables(tmp_path):
+    spans = [{"start": 0, "end": 4, "text": "Jane", "labels": ["PER"]}]
+    row = {
+        "text": "Jane",
+        "id": 1,
+        "label": spans,
+        "annotator": "a",
+        "annotation_id": 1,
+        "lead_time": 1,
+    }
+    check_damage(FORMAT.read, json.dumps([row, row]).encode(), tmp_path / "x.json", 200)
+    cell = '"[{""start"":0,""end"":4,""text"":""Jane"",""labels"":[""PER""]}]"'
+    table = (
+        f"annotation_id,annotator,id,label,lead_time,text\n1,a,9,{cell},1,Jane\n2,b,9,[],1,Jane\n"
+    )
+    check_damage(FORMAT.read, table.encode(), tmp_path / "x.csv", 200)
+
+
+def test_a_missing_file_is_an_input_error(tmp_path):
+    for path in (tmp_path / "no.json", tmp_path):
+        with pytest.raises(InputError, match="cannot read the file"):
+            list(FORMAT.read(path, Notes()))
+
+
 @needs_fixtures
 def test_real_files():
     folder = FIXTURES / "label_studio"

@@ -138,6 +138,11 @@ def test_what_is_left_out(tmp_path):
         ([[1]], "must be an object"),
         ([{"a": 1}], "it has no 'text'"),
         ([{"image": "x"}], "holds no text"),
+        ([{"text": "a", "label": "GOOD", "answer": "accept"}], "no spans of text"),
+        (
+            [{"text": "a", "options": [{"id": 1}], "accept": [1], "answer": "accept"}],
+            "no spans of text",
+        ),
         ([LINE, {**LINE, "text": "Jane Roe"}], "differs .* at character 5"),
         ([{**LINE, "spans": 3}], "spans must be a list"),
     ],

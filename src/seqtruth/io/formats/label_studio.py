@@ -20,6 +20,9 @@
 
 **JSON-MIN, CSV and TSV** have a row per annotation, see :mod:`~seqtruth.io.formats.label_studio_rows`.
 
+Written are tasks to import. As predictions (the default) they need nothing; annotations need members of
+the project with the annotators' names as e-mail addresses, and ground truth goes to whoever imports it.
+
 Left out and noted: relations, document-level results, attributes of marks, marks in hypertext and
 paragraphs (they count in a rendered page), drafts, reviews, results known only by their number.
 """
@@ -258,8 +261,10 @@ def tell(glimpse: Glimpse) -> float:
         return 0.95
     if b'"annotator"' in head and b'"annotation_id"' in head and b'"lead_time"' in head:
         return 0.97
-    if results and b'"from_name"' in head and b'"to_name"' in head:
-        return 0.8
+    if b'"from_name"' in head and b'"to_name"' in head:
+        return 0.9
+    if b'"completed_by"' in head and b'"was_cancelled"' in head:
+        return 0.9
     wrapped = b'"data"' in head and (b'"annotations"' in head or b'"predictions"' in head)
     return 0.6 if wrapped else 0.0
 

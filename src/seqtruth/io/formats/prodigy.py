@@ -62,10 +62,12 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
             document = reader.done(key)
             texts += 1
             yield replace(document, id=ids.take(document.id, where))
-    if not texts:
+    if not texts or (reader.choices and not reader.marked):
+        lack = "spans of text" if texts else "text"
         raise InputError(
-            "the Prodigy file holds no text", where=str(path), got="; ".join(notes.lines())[:300]
-        )
+            f"the Prodigy file holds no {lack}", where=str(path), got="; ".join(notes.lines())[:300],
+            fix="SeqTruth needs the output of a recipe for spans, such as ner.manual",
+        )  # fmt: skip
 
 
 def _key(value: object) -> int | bytes:
@@ -85,7 +87,7 @@ class _Lines:
     def __init__(self, notes: Notes, nobody: str) -> None:
         self.notes, self.nobody = notes, nobody
         self.gathered: dict[int | bytes, Gathered] = {}
-        self._count = 0
+        self._count = self.choices = self.marked = 0
 
     def add(self, key: int | bytes, value: object, where: str) -> None:
         if not isinstance(value, dict):
@@ -149,12 +151,13 @@ class _Lines:
         answer = record.get("answer")
         spans = record.get("spans")
         binary = record.get("_is_binary") is True or record.get("_view_id") in _BINARY
-        self._note_beside(record, where)
+        choice = self._note_beside(record, where)
         if answer in ("ignore", "reject"):
             self.notes.left_out(f"{answer}{'d' if answer == 'ignore' else 'ed'} answer", where)
             return None
-        if answer is None and spans is None:
+        if spans is None and (answer is None or choice):
             return None
+        self.marked += 1
         marks = self._marks(record, text, where)
         seen: Extents | None = None
         if binary and "versions" not in record:
@@ -199,12 +202,16 @@ class _Lines:
             before = end
         return tuple(found)
 
-    def _note_beside(self, record: dict[str, Any], where: str) -> None:
+    def _note_beside(self, record: dict[str, Any], where: str) -> bool:
+        """Note what is not about spans; whether there is an answer about the whole text."""
         relations = record.get("relations")
         if isinstance(relations, list) and relations:
             self.notes.left_out("relation", where, len(relations))
-        if record.get("accept") or isinstance(record.get("label"), str):
+        choice = "options" in record or "accept" in record or isinstance(record.get("label"), str)
+        if choice:
             self.notes.left_out("choice or label of a whole text", where)
+            self.choices += 1
+        return choice
 
 
 def _merged(opinions: list[Opinion]) -> list[Opinion]:
