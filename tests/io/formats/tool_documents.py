@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import random
@@ -195,5 +196,5 @@ def _damaged(value: Any, chance: random.Random) -> Any:
         elif chance.random() < 0.2 and isinstance(holder, dict):
             holder[chance.choice(list(holder))] = holder[key]
         else:
-            holder[key] = chance.choice(ODD)
+            holder[key] = copy.deepcopy(chance.choice(ODD))
     return value

@@ -26,7 +26,8 @@ and what ``langextract`` saves (``extractions`` with ``extraction_text`` and ``e
   blanks, case, accents, quotation marks and dashes, ``fuzzy=0.9`` also by similarity, and then believes
   the places that ``langextract`` found. Quotes so placed are counted, too.
 
-What was left out is counted for each model; ``report=`` names a file that lists every such quote.
+What was left out is counted for each model; ``report=`` names a file that lists every such quote. What
+else a model said (reasons, attributes) is not read.
 """
 
 from __future__ import annotations
