@@ -16,21 +16,20 @@ without text. Records of Argilla 1 are only read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from uuid import NAMESPACE_URL, UUID, uuid5
 
 from seqtruth.errors import InputError, ParameterError
-from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
-from seqtruth.io.files import write_chunks
+from seqtruth.io.documents import Document, Extents, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.argilla_records import Answer, Record, records_of
+from seqtruth.io.formats.argilla_writing import WRITE_OPTIONS, check_options, write
 from seqtruth.io.formats.checked_values import mark_of, name_of, number_of, shown, whole_of
 from seqtruth.io.formats.offsets import Converter, utf16_to_points
-from seqtruth.io.formats.plain_marks import UniqueIds, contiguous, note_borders
-from seqtruth.io.json_records import json_array, json_records
+from seqtruth.io.formats.plain_marks import UniqueIds
+from seqtruth.io.json_records import json_records
 
 READ_OPTIONS = {
     "question": "the span question, where there are several",
@@ -38,16 +37,11 @@ READ_OPTIONS = {
     "users": 'a JSON file {"<uuid>": "name"}',
     "offsets": "'points' (default) or 'utf16'",
 }
-WRITE_OPTIONS = {
-    "question": "the name of the span question; 'spans' by default",
-    "field": "the name of the text field; 'text' by default",
-    "opinions": "'roles' (default): models as suggestions, all others as responses; 'suggestions': all",
-}
 _NOT_SEEN = ("draft", "discarded", "pending", "edited")
 
 
 def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
-    _check(options, READ_OPTIONS)
+    check_options(options, READ_OPTIONS)
     if options.get("offsets") not in (None, "points", "utf16"):
         raise ParameterError("offsets must be 'points' or 'utf16'", got=repr(options["offsets"]))
     reader = _Reader(notes, options, path)
@@ -64,12 +58,6 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
             f"the Argilla file holds no {lack}", where=str(path), got="; ".join(notes.lines())[:300],
             fix="name them with question= and field=, if they are there",
         )  # fmt: skip
-
-
-def _check(options: dict[str, object], known: dict[str, str]) -> None:
-    for name in options:
-        if name not in known:
-            raise ParameterError(f"Argilla files have no option {name!r}", fix=", ".join(known))
 
 
 class _Reader:
@@ -213,64 +201,6 @@ def _users(path: object) -> dict[str, str]:
             raise InputError("users must be an object of names", where=where, got=shown(value))
         users |= {key: str(name_of(name)) for key, name in value.items()}
     return users
-
-
-def write(documents: Iterable[Document], path: Path, notes: Notes, **options: object) -> None:
-    _check(options, WRITE_OPTIONS)
-    question, field = str(options.get("question") or "spans"), str(options.get("field") or "text")
-    opinions = options.get("opinions") or "roles"
-    if opinions not in ("roles", "suggestions"):
-        raise ParameterError("opinions must be 'roles' or 'suggestions'", got=repr(opinions))
-    records = (_written(one, question, field, opinions == "roles", notes) for one in documents)
-    write_chunks(path, json_array(records))
-
-
-def _written(
-    document: Document, question: str, field: str, roles: bool, notes: Notes
-) -> dict[str, Any]:
-    where = document.where or document.id
-    note_borders(document, notes)
-    responses: list[dict[str, Any]] = []
-    suggestion: dict[str, Any] | None = None
-    for opinion in document.opinions:
-        marks = list(contiguous(opinion, notes, where))
-        value = [{"start": mark.start, "end": mark.end, "label": mark.label} for mark in marks]
-        if opinion.role == "model" or not roles:
-            if suggestion is not None:
-                notes.left_out("earlier of two suggestions", where)
-            suggestion = {
-                "value": value,
-                "score": _score(opinion, marks),
-                "agent": opinion.annotator,
-            }
-        else:
-            if opinion.role == "gold":
-                notes.left_out("role of an opinion (gold)", where)
-            if any(mark.score is not None for mark in marks):
-                notes.left_out("scores of a response", where)
-            user = _user(opinion.annotator, notes, where)
-            responses.append({"value": value, "user_id": user, "status": "submitted"})
-    return {
-        "id": document.id, "fields": {field: document.text}, "metadata": {},
-        "suggestions": {question: suggestion} if suggestion else {},
-        "responses": {question: responses} if responses else {},
-        "vectors": {}, "status": "completed" if responses else "pending", "_server_id": None,
-    }  # fmt: skip
-
-
-def _score(opinion: Opinion, marks: list[Mark]) -> list[float] | float | None:
-    scores = [mark.score for mark in marks if mark.score is not None]
-    return scores if marks and len(scores) == len(marks) else opinion.score
-
-
-def _user(name: str, notes: Notes, where: str) -> str:
-    try:
-        if str(UUID(name)) == name:
-            return name
-    except ValueError:
-        pass
-    notes.left_out("name of an annotator (Argilla knows users by UUID)", where)
-    return str(uuid5(NAMESPACE_URL, f"seqtruth:{name}"))
 
 
 def tell(glimpse: Glimpse) -> float:
