@@ -6,13 +6,14 @@ import gzip
 import json
 import math
 import time
+import warnings
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqtruth.errors import InputError
+from seqtruth.errors import DataWarning, InputError
 from seqtruth.io import json_split
 from seqtruth.io.json_records import json_records, records_in
 
@@ -111,9 +112,13 @@ def test_lines_that_are_arrays_stay_whole():
 
 
 def test_what_python_writes_beyond_the_standard():
-    (value,) = read(b'{"nan": NaN, "half": "a\\ud83d!", "pair": "\\ud83d\\ude00"}')
+    with pytest.warns(DataWarning, match=r"x\.json:2: halves of surrogate pairs"):
+        _, value = read(b'{}\n{"nan": NaN, "half": "a\\ud83d!", "pair": "\\ud83d\\ude00"}')
     assert math.isnan(value["nan"])
     assert (value["half"], value["pair"]) == ("a\ufffd!", "\U0001f600")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read(b'{"a": "\\ud83d\\ude00", "b": -Infinity}')[0]["b"] == -math.inf
 
 
 def test_gzip_and_byte_order_mark(tmp_path: Path):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from seqtruth.data.crowd import Crowd
+from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Notes
 from seqtruth.io.tree import Tree
 
@@ -33,8 +34,12 @@ class Glimpse:
         """The first 64 KiB of a file, without byte-order mark; nothing of a folder."""
         if self.path.is_dir():
             return b""
-        with open(self.path, "rb") as file:
-            head = file.read(HEAD)
+        try:
+            with open(self.path, "rb") as file:
+                head = file.read(HEAD)
+        except (OSError, ValueError) as error:
+            got = getattr(error, "strerror", None) or type(error).__name__
+            raise InputError("cannot read the file", where=str(self.path), got=got) from None
         if head[:2] == b"\x1f\x8b":
             # what is there of the first bytes; a damaged file is the reader's to report
             with suppress(zlib.error):

@@ -2,19 +2,21 @@
 
 Files are read in chunks, so memory is bounded by the largest record and not by the file. What Python's
 own ``json`` writes beyond the standard is understood: ``NaN`` and ``Infinity``, and halves of
-surrogate pairs, which stand for no character and become U+FFFD. Of keys that repeat the last counts.
+surrogate pairs, which stand for no character and become U+FFFD, with a warning (a tool that cuts a
+quoted text inside an emoji leaves them). Of keys that repeat the last counts.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seqtruth.errors import InputError
+from seqtruth.errors import DataWarning, InputError
 from seqtruth.io import json_codec
 from seqtruth.io.chunks import file_chunks
 from seqtruth.io.json_split import LARGEST, Piece, Splitter, too_large
@@ -158,23 +160,36 @@ def _values(chunks: Iterable[bytes], name: str, line: int) -> Iterator[JsonRecor
 
 def _record(data: bytes | memoryview, name: str, line: int) -> JsonRecord:
     try:
-        return JsonRecord(parse_json(data), f"{name}:{line}")
+        value, mended = _parsed(data)
     except json.JSONDecodeError as error:
         raise _fault(bytes(data), name, line, error) from None
+    if mended:
+        warnings.warn(
+            f"{name}:{line}: halves of surrogate pairs, which are no characters, were read as U+FFFD",
+            DataWarning, stacklevel=2,
+        )  # fmt: skip
+    return JsonRecord(value, f"{name}:{line}")
 
 
 def parse_json(data: bytes | memoryview | str) -> Any:
     """One value; :class:`json.JSONDecodeError` where it is none."""
+    return _parsed(data)[0]
+
+
+def _parsed(data: bytes | memoryview | str) -> tuple[Any, bool]:
+    """A value, and whether halves of surrogate pairs were replaced in it."""
     try:
-        return json_codec.loads(data)
+        return json_codec.loads(data), False
     except json.JSONDecodeError as error:
         raw = data.encode(errors="surrogatepass") if isinstance(data, str) else bytes(data)
         if not any(sign in raw for sign in _BEYOND_STANDARD):
             raise
         try:
-            return _whole(json.loads(raw))
+            value = json.loads(raw)
+            whole = _whole(value)
         except (ValueError, RecursionError):
             raise error from None
+        return whole, whole != value
 
 
 def _whole(value: Any) -> Any:

@@ -92,9 +92,7 @@ class Tree:
                 yield from stream_chunks(member, self.where(name))
         except InputError:
             raise
-        except (
-            Exception
-        ) as error:  # zlib.error, BadZipFile and their kin, which share no base class
+        except Exception as error:  # zlib.error and its kin, which share no base class
             raise InputError(
                 "the archive is damaged", where=self.where(name), got=str(error)[:200],
                 fix="fetch or export it again",

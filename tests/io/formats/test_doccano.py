@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
+import types
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -177,6 +180,35 @@ def test_several_annotators_do_not_fit_a_line(tmp_path):
         FORMAT.write(made, tmp_path / "x.jsonl", Notes())
     FORMAT.write(made, tmp_path / "x.jsonl", Notes(), annotator="bob")
     assert json.loads((tmp_path / "x.jsonl").read_text()) == {"id": 1, "text": "Jane", "label": []}
+
+
+def without_silence(made: list[Document]) -> list[Document]:
+    return [replace(one, opinions=tuple(o for o in one.opinions if o.marks)) for one in made]
+
+
+@given(made=documents().map(without_silence))
+@QUIET
+def test_round_trip_of_the_old_shape(made, tmp_path):
+    assert facts(round_trip(FORMAT, made, tmp_path / "x.jsonl", shape="annotations")) == facts(made)
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize("shape", ["labels", "annotations"])
+def test_the_transformer_takes_what_we_write(shape, tmp_path, monkeypatch):
+    pytest.importorskip("doccano_transformer")
+    old = types.ModuleType("spacy.gold")  # of spaCy 2, which this needs for another format only
+    old.biluo_tags_from_offsets = None  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "spacy.gold", old)
+    monkeypatch.setitem(sys.modules, "spacy", types.ModuleType("spacy"))
+    from doccano_transformer.datasets import NERDataset
+    from doccano_transformer.utils import read_jsonl
+
+    made = [
+        Document("1", "Jane saw Bob", (Opinion("ann", (Mark(0, 4, "PER"), Mark(9, 12, "PER"))),))
+    ]
+    FORMAT.write(made, tmp_path / "x.jsonl", Notes(), shape=shape)
+    (one,) = read_jsonl(str(tmp_path / "x.jsonl"), NERDataset).to_conll2003(str.split)
+    assert one["data"].split("\n")[2:5] == ["Jane _ _ B-PER", "saw _ _ O", "Bob _ _ B-PER"]
 
 
 def test_damage(tmp_path):

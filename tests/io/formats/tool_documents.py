@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import random
@@ -107,12 +108,9 @@ def check_damage(
 ) -> None:
     """Damage a good file in many ways: it is read or refused, quickly, and never more than that."""
     chance = random.Random(0)
-    try:
-        value = json.loads(good)
-    except ValueError:
-        value = [json.loads(line) for line in good.splitlines() if line.strip()]
+    value = _parsed(good)
     for number in range(times):
-        if number % 2:
+        if number % 2 and value is not None:
             data = json.dumps(_damaged(value, chance)).encode()
         else:
             data = _damaged_bytes(good, chance)
@@ -128,6 +126,15 @@ def check_damage(
         except Exception as error:
             raise AssertionError(f"{type(error).__name__}: {error} on {data!r}") from error
         assert time.perf_counter() - start < 1
+
+
+def _parsed(good: bytes) -> Any:
+    """The values of the file; None where it is not JSON."""
+    try:
+        return json.loads(good)
+    except ValueError:
+        lines = [line for line in good.splitlines() if line.strip()]
+        return [json.loads(line) for line in lines] if good[:1] == b"{" else None
 
 
 def _damaged_bytes(good: bytes, chance: random.Random) -> bytes:
@@ -189,5 +196,5 @@ def _damaged(value: Any, chance: random.Random) -> Any:
         elif chance.random() < 0.2 and isinstance(holder, dict):
             holder[chance.choice(list(holder))] = holder[key]
         else:
-            holder[key] = chance.choice(ODD)
+            holder[key] = copy.deepcopy(chance.choice(ODD))
     return value

@@ -30,12 +30,12 @@ from typing import Any
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
+from seqtruth.io.formats.checked_values import mark_of, name_of, shown, whole_of
 from seqtruth.io.formats.doccano_writing import WRITE_OPTIONS, write
 from seqtruth.io.formats.file_names import name_of as name_of_file
 from seqtruth.io.formats.gathered import Gathered
 from seqtruth.io.formats.offsets import Converter, graphemes_to_points, utf16_to_points
 from seqtruth.io.formats.plain_marks import UniqueIds
-from seqtruth.io.formats.record_fields import mark_of, name_of, shown, whole_of
 from seqtruth.io.json_records import JsonRecord, json_records, records_in
 
 READ_OPTIONS = {

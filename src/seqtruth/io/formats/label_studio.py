@@ -20,6 +20,9 @@
 
 **JSON-MIN, CSV and TSV** have a row per annotation, see :mod:`~seqtruth.io.formats.label_studio_rows`.
 
+Written are tasks to import. As predictions (the default) they need nothing; annotations need members of
+the project with the annotators' names as e-mail addresses, and ground truth goes to whoever imports it.
+
 Left out and noted: relations, document-level results, attributes of marks, marks in hypertext and
 paragraphs (they count in a rendered page), drafts, reviews, results known only by their number.
 """
@@ -34,11 +37,11 @@ from typing import Any
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
+from seqtruth.io.formats.checked_values import list_at, name_of, number_of, shown
 from seqtruth.io.formats.label_studio_results import Placer, Span, TextKeys, span_of
 from seqtruth.io.formats.label_studio_rows import is_row, read_rows, read_table, tell_table
 from seqtruth.io.formats.label_studio_writing import WRITE_OPTIONS, write
 from seqtruth.io.formats.plain_marks import UniqueIds
-from seqtruth.io.formats.record_fields import list_at, name_of, number_of, shown
 from seqtruth.io.json_records import JsonRecord, json_records
 
 READ_OPTIONS = {
@@ -258,8 +261,10 @@ def tell(glimpse: Glimpse) -> float:
         return 0.95
     if b'"annotator"' in head and b'"annotation_id"' in head and b'"lead_time"' in head:
         return 0.97
-    if results and b'"from_name"' in head and b'"to_name"' in head:
-        return 0.8
+    if b'"from_name"' in head and b'"to_name"' in head:
+        return 0.9
+    if b'"completed_by"' in head and b'"was_cancelled"' in head:
+        return 0.9
     wrapped = b'"data"' in head and (b'"annotations"' in head or b'"predictions"' in head)
     return 0.6 if wrapped else 0.0
 

@@ -12,20 +12,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Mark, Notes
+from seqtruth.io.formats.checked_values import name_of, number_of, shown, whole_of
 from seqtruth.io.formats.offsets import utf16_to_points
-from seqtruth.io.formats.record_fields import name_of, number_of, shown, whole_of
 
 _ADDRESS = re.compile(r"(?:(?:https?|s3|gs|azure-blob)://|/data/)\S+")
 _RENDERED = ("hypertextlabels", "paragraphlabels")
 _RELATION = "relation"
 
 
-@dataclass
-class Span:
+class Span(NamedTuple):
     """A result that marks text, before the text is known."""
 
     start: int
@@ -59,22 +58,24 @@ def span_of(result: object, notes: Notes, where: str) -> Span | None:
 
 
 def _span(result: dict[str, Any], value: dict[str, Any], notes: Notes, where: str) -> Span | None:
-    start, end = whole_of(value["start"]), whole_of(value["end"])
-    labels = [name for name in map(name_of, value["labels"]) if name is not None]
+    start, end, labels = value["start"], value["end"], value["labels"]
+    if type(start) is not int or type(end) is not int:  # the usual case goes fast
+        start, end = whole_of(start), whole_of(end)
+    if not all(type(label) is str and label for label in labels):
+        labels = [name for name in map(name_of, labels) if name is not None]
     if start is None or end is None:
         notes.left_out("mark without offsets", where)
         return None
     if not labels:
         notes.left_out("mark without a label", where)
         return None
-    source = result.get("source")
-    said = value.get("text")
+    source, said, score = result.get("source"), value.get("text"), result.get("score")
     return Span(
         start, end, labels,
-        said if isinstance(said, str) else None,
+        said if type(said) is str else None,
         name_of(result.get("to_name")) or "",
-        source[1:] if isinstance(source, str) and source.startswith("$") else None,
-        number_of(result.get("score")),
+        source[1:] if type(source) is str and source[:1] == "$" else None,
+        None if score is None else number_of(score),
     )  # fmt: skip
 
 
@@ -139,7 +140,7 @@ class Placer:
 
     def __init__(self, text: str, notes: Notes, where: str, units: str = "auto") -> None:
         self.text, self.notes, self.where, self.units = text, notes, where, units
-        wide = units != "points" and any(letter > "\uffff" for letter in text)
+        wide = units != "points" and len(text.encode("utf-16-le")) > 2 * len(text)
         self._to_points = utf16_to_points(text) if wide else None
 
     def marks(self, span: Span) -> list[Mark]:
@@ -149,7 +150,7 @@ class Placer:
         elif not 0 <= start < end <= len(self.text):
             self.notes.left_out("mark outside the text", self.where)
         else:
-            if span.said is not None and _plain(span.said) != _plain(self.text[start:end]):
+            if span.said is not None and not _same(span.said, self.text[start:end]):
                 self.notes.left_out(
                     "quoted text that differs from the text at its offsets", self.where
                 )
@@ -161,13 +162,17 @@ class Placer:
             start, end = self._to_points(span.start), self._to_points(span.end)
             if self.units == "utf16":
                 return (-1, -2) if start is None or end is None else (start, end)
-            said = None if span.said is None else _plain(span.said)
-            if start is not None and end is not None and _plain(self.text[start:end]) == said:
-                if _plain(self.text[span.start : span.end]) != said:
+            if start is not None and end is not None and span.said is not None:
+                here = _same(span.said, self.text[span.start : span.end])
+                if not here and _same(span.said, self.text[start:end]):
                     return start, end
         return span.start, span.end
 
 
+def _same(said: str, text: str) -> bool:
+    """Blanks apart, which the tool may write differently (line ends as two letters)."""
+    return said == text or _plain(said) == _plain(text)
+
+
 def _plain(text: str) -> str:
-    """Without blanks, which the tool may write differently (line ends as two letters)."""
     return "".join(text.replace("\\n", " ").split())

@@ -19,8 +19,8 @@ from seqtruth.errors import InputError
 from seqtruth.io.chunks import file_chunks
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import Glimpse
+from seqtruth.io.formats.checked_values import name_of, shown
 from seqtruth.io.formats.label_studio_results import Placer, Span, TextKeys, span_of
-from seqtruth.io.formats.record_fields import name_of, shown
 from seqtruth.io.json_records import JsonRecord, parse_json
 from seqtruth.io.json_split import LARGEST
 

@@ -1,0 +1,84 @@
+"""Records that Argilla 2 loads: responses of users, and the suggestion of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from seqtruth.errors import ParameterError
+from seqtruth.io.documents import Document, Mark, Notes, Opinion
+from seqtruth.io.files import write_chunks
+from seqtruth.io.formats.plain_marks import contiguous, note_borders
+from seqtruth.io.json_records import json_array
+
+WRITE_OPTIONS = {
+    "question": "the name of the span question; 'spans' by default",
+    "field": "the name of the text field; 'text' by default",
+    "opinions": "'roles' (default): models as suggestions, all others as responses; 'suggestions': all",
+}
+
+
+def check_options(options: dict[str, object], known: dict[str, str]) -> None:
+    for name in options:
+        if name not in known:
+            raise ParameterError(f"Argilla files have no option {name!r}", fix=", ".join(known))
+
+
+def write(documents: Iterable[Document], path: Path, notes: Notes, **options: object) -> None:
+    check_options(options, WRITE_OPTIONS)
+    question, field = str(options.get("question") or "spans"), str(options.get("field") or "text")
+    opinions = options.get("opinions") or "roles"
+    if opinions not in ("roles", "suggestions"):
+        raise ParameterError("opinions must be 'roles' or 'suggestions'", got=repr(opinions))
+    records = (_written(one, question, field, opinions == "roles", notes) for one in documents)
+    write_chunks(path, json_array(records))
+
+
+def _written(
+    document: Document, question: str, field: str, roles: bool, notes: Notes
+) -> dict[str, Any]:
+    where = document.where or document.id
+    note_borders(document, notes)
+    responses: list[dict[str, Any]] = []
+    suggestion: dict[str, Any] | None = None
+    for opinion in document.opinions:
+        marks = list(contiguous(opinion, notes, where))
+        value = [{"start": mark.start, "end": mark.end, "label": mark.label} for mark in marks]
+        if opinion.role == "model" or not roles:
+            if suggestion is not None:
+                notes.left_out("earlier of two suggestions", where)
+            suggestion = {
+                "value": value,
+                "score": _score(opinion, marks),
+                "agent": opinion.annotator,
+            }
+        else:
+            if opinion.role == "gold":
+                notes.left_out("role of an opinion (gold)", where)
+            if any(mark.score is not None for mark in marks):
+                notes.left_out("scores of a response", where)
+            user = _user(opinion.annotator, notes, where)
+            responses.append({"value": value, "user_id": user, "status": "submitted"})
+    return {
+        "id": document.id, "fields": {field: document.text}, "metadata": {},
+        "suggestions": {question: suggestion} if suggestion else {},
+        "responses": {question: responses} if responses else {},
+        "vectors": {}, "status": "completed" if responses else "pending", "_server_id": None,
+    }  # fmt: skip
+
+
+def _score(opinion: Opinion, marks: list[Mark]) -> list[float] | float | None:
+    scores = [mark.score for mark in marks if mark.score is not None]
+    return scores if marks and len(scores) == len(marks) else opinion.score
+
+
+def _user(name: str, notes: Notes, where: str) -> str:
+    try:
+        if str(UUID(name)) == name:
+            return name
+    except ValueError:
+        pass
+    notes.left_out("name of an annotator (Argilla knows users by UUID)", where)
+    return str(uuid5(NAMESPACE_URL, f"seqtruth:{name}"))
