@@ -9,7 +9,8 @@ In a project export, files stand as ``annotation/<document>/<user>.tsv`` and
 (``<user>.zip``). ``INITIAL_CAS`` is nobody, ``CURATION_USER`` is gold, digits that INCEpTION glues to a user's
 name are taken off. ``exportedproject*.json`` says who began what: documents that a user did not begin or has
 locked are not seen by them. Files in Java's own format (``.ser``) and plain text hold nothing to read.
-The text is that of ``source/`` where it differs from the annotated ones in blanks only.
+The text is that of ``source/`` where it differs from the annotated ones in blanks only; texts that nobody
+annotated are documents without opinions.
 
 In any other folder, files of one folder with the same text are the annotators of one document; where the
 texts differ, the folder is the annotator and the files are documents.
@@ -78,6 +79,10 @@ def read_project(path: Path, notes: Notes, **options: object) -> Iterator[Docume
         by_document.setdefault(file.document, []).append(file)
     for document, theirs in by_document.items():
         yield _document(project, document, theirs, layer, notes)
+    for document, name in project.sources.items():
+        source = None if document in by_document else project.source(document)
+        if source is not None:
+            yield Document(name_of(document), source, where=tree.where(name))
 
 
 def _document(
@@ -193,15 +198,19 @@ class _Project:
 
     def add_source(self, gathered: Gathered, document: str, text: str) -> None:
         """The text as it was imported, where it is that of the annotations but for blanks."""
-        name = self.sources.get(document)
-        if name is None:
-            return
+        source = self.source(document)
+        if source is not None and same_but_blanks(source, text):
+            gathered.add(source, None, self.tree.where(self.sources[document]))
+
+    def source(self, document: str) -> str | None:
+        """The text that was imported, where it is text."""
+        if document not in self.sources:
+            return None
+        data = self.tree.read(self.sources[document])
         try:
-            source = self.tree.read(name).decode("utf-8").removeprefix("\ufeff")
+            return None if b"\0" in data else data.decode("utf-8").removeprefix("\ufeff")
         except UnicodeDecodeError:
-            return
-        if same_but_blanks(source, text):
-            gathered.add(source, None, self.tree.where(name))
+            return None
 
 
 def _part(name: str) -> bool:
@@ -255,8 +264,6 @@ def write_project(
                     "two documents have the same name", where=document.where, got=repr(document.id)
                 )
             source.write_bytes(document.text.encode())
-            if not document.opinions:
-                notes.left_out("document that nobody annotated", document.where)
             for opinion in {opinion.annotator: opinion for opinion in document.opinions}.values():
                 gold = opinion.annotator == CURATOR
                 inside = folder / ("curation" if gold else "annotation") / name
@@ -306,7 +313,7 @@ FORMATS = (
         write=write_project,
         read_options=_READ,
         write_options={"kind": "tsv, xmi or json (default: tsv)", **_WRITE},
-        cannot_carry=(*_LOST, *_TSV_LOST[:1], "documents nobody annotated"),
+        cannot_carry=(*_LOST, *_TSV_LOST[:1]),
     ),
     _single("tsv", "webanno-tsv", "WebAnno TSV", _TSV_LOST),
     _single("xmi", "cas-xmi", "UIMA CAS XMI", ("control characters",)),

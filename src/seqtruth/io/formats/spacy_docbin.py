@@ -21,6 +21,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -115,10 +116,10 @@ class _Bin:
             pieces.append(word + " " * space)
             words.append((place, place + len(word)))
             place += len(word) + space
-        columns = (
-            self._column(name, first, length) for name in ("ENT_IOB", "ENT_TYPE", "SENT_START")
-        )
-        return _Doc("".join(pieces), words, *columns, self._groups(i))
+        iob = self._column("ENT_IOB", first, length)
+        types = self._column("ENT_TYPE", first, length)
+        starts = self._column("SENT_START", first, length)
+        return _Doc("".join(pieces), words, iob, types, starts, self._groups(i))
 
     def string(self, number: int) -> str:
         if number not in self.strings:
@@ -251,9 +252,12 @@ def _sentences(doc: _Doc) -> Extents | None:
     if not begins:
         return None
     begins = sorted({0, *begins})
-    ends = [*begins[1:], len(doc.words)]
-    extents = ((doc.words[a][0], doc.words[b - 1][1]) for a, b in zip(begins, ends, strict=True))
-    return tuple((start, end) for start, end in extents if start < end) or None
+    extents = []
+    for first, after in pairwise([*begins, len(doc.words)]):
+        words = [(a, b) for a, b in doc.words[first:after] if doc.text[a:b].strip()]
+        if words:
+            extents.append((words[0][0], words[-1][1]))
+    return tuple(extents) or None
 
 
 FORMAT = DocumentFormat(

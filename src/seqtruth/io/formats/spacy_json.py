@@ -142,9 +142,12 @@ def _version_2(record: JsonRecord, name: str, number: int, notes: Notes) -> Iter
     id = record.value.get("id", number)
     for i, paragraph in enumerate(paragraphs):
         where = f"{record.where}, paragraph {i + 1}"
-        sentences = [
-            _tokens(s, where) for s in paragraph.get("sentences", ()) if isinstance(s, dict)
-        ]
+        found = paragraph.get("sentences")
+        sentences = (
+            [_tokens(s, where) for s in found if isinstance(s, dict)]
+            if isinstance(found, list)
+            else []
+        )
         raw = paragraph.get("raw")
         text, words = _laid_out(
             raw, [word for sentence in sentences for word, _ in sentence], where

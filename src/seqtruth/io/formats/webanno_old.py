@@ -62,7 +62,7 @@ def read_old(content: str, where: str, notes: Notes) -> Cas:
                 raise InputError(
                     "not a line of tokens", where=f"{where}:{number}", got=repr(row[:60])
                 )
-            cells = row.rstrip("\t").split("\t")
+            cells = row.split("\t")
             start = text[-1].find(cells[1], place)
             if start < 0 or text[-1][place:start].strip():
                 raise InputError(
