@@ -15,7 +15,7 @@ from tests.io.formats.made_documents import FIXTURES, faults
 pytestmark = pytest.mark.skipif(
     not FIXTURES.is_dir(), reason=f"no real files at {FIXTURES} (set SEQTRUTH_FIXTURES)"
 )
-MODULES = ("brat", "gate", "mae", "inception", "spacy_docbin", "spacy_json")
+MODULES = ("brat", "gate", "mae", "inception", "spacy_docbin", "spacy_json", "catma", "bioc")
 
 
 def formats() -> list[DocumentFormat]:
@@ -179,7 +179,9 @@ def test_smileys_count_two_units() -> None:
         "Transformers"
     ] * 3 + ["PyTorch"]
     (document,), _ = read("cas-json", "inception/casjson_phi_Baastrup.json")
-    assert len(document.tokens or ()) == 248 and document.opinions[0].marks == ()  # nothing was marked
+    assert (
+        len(document.tokens or ()) == 248 and document.opinions[0].marks == ()
+    )  # nothing was marked
 
 
 def test_spacy() -> None:
