@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (the lines of files are kept whole)
 """Documents made by Hypothesis, in many scripts, and the little that tests of formats share."""
 
 from __future__ import annotations

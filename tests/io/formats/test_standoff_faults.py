@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (the lines of files are kept whole)
 """Damaged files of these tools: read, or refused with a SeqTruth error, and quickly."""
 
 from __future__ import annotations

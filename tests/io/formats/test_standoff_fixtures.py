@@ -1,4 +1,4 @@
-"""The real files of these tools: each is told by its own format, and read or refused for a good reason."""
+"""The real files of these tools: told by their own format, and read or refused for a good reason."""
 
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (the lines of files are kept whole)
 """Small files in the shapes of the tools, with the traps that real ones hold."""
 
 from __future__ import annotations

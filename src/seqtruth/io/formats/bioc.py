@@ -7,10 +7,11 @@
         <annotation id="1"> <infon key="type">Disease</infon> <infon key="annotator">anna</infon>
           <location offset="0" length="15"/> <text>Cystic fibrosis</text>
 
-The label is the ``infon`` ``type``; the annotator the ``infon`` ``annotator`` where there is one, and
-otherwise the file's name. A document is its passages (or sentences) at their offsets, blanks between.
-Offsets count code points, or UTF-16 units where only they find the annotated words. Several locations are
-the pieces of one mark. Relations, nodes and annotations without place are left out.
+The label is the ``infon`` ``type``; the annotator the ``infon`` ``annotator`` where there is one,
+and otherwise the file's name. A document is its passages (or sentences) at their offsets, blanks
+between. Offsets count code points, or UTF-16 units where only they find the annotated words.
+Several locations are the pieces of one mark. Relations, nodes and annotations without place are
+left out.
 
 Written is XML with one passage a document.
 """

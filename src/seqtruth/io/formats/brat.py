@@ -5,16 +5,18 @@ A line of an ``.ann`` file begins with its kind and is divided by tabs::
     T1	Person 0 5	Alice
     T2	Place 10 14;20 25	east coast
 
-``T`` is a mark, its stretches (code points, exclusive ends) divided by ``;``. Relations (``R``, ``*``),
-events (``E``), attributes (``A``, ``M``), normalisations (``N``) and comments (``#``) are counted and left
-out; the triggers of events are ``T`` lines and stay.
+``T`` is a mark, its stretches (code points, exclusive ends) divided by ``;``. Relations (``R``,
+``*``), events (``E``), attributes (``A``, ``M``), normalisations (``N``) and comments (``#``) are
+counted and left out; the triggers of events are ``T`` lines and stay.
 
-The annotator is the folder. Where several folders share names of documents, each is an annotator; folders
-that share none are parts of one corpus, by one annotator. An empty ``.ann`` means that nothing was found, a
-``.txt`` without ``.ann`` that nobody looked. A single ``.ann`` file is read with the ``.txt`` beside it.
+The annotator is the folder. Where several folders share names of documents, each is an annotator;
+folders that share none are parts of one corpus, by one annotator. An empty ``.ann`` means that
+nothing was found, a ``.txt`` without ``.ann`` that nobody looked. A single ``.ann`` file is read
+with the ``.txt`` beside it.
 
-Offsets are checked against the words that each line repeats: files written with other line ends (``\\r\\n``
-counted as one), with a byte-order mark counted in, or by tools that count UTF-16 units are recognised by it.
+Offsets are checked against the words that each line repeats: files written with other line ends
+(``\\r\\n`` counted as one), with a byte-order mark counted in, or by tools that count UTF-16
+units are recognised by it.
 """
 
 from __future__ import annotations

@@ -4,17 +4,18 @@ A project, as CATMA's GitLab hands it out::
 
     documents/D_1/D_1.txt                 the text
     documents/D_1/header.json             {"gitContentInfoSet": {"title": "The Metamorphosis"}}
-    collections/C_1/header.json           {"name": ..., "responsibleUser": ..., "sourceDocumentId": "D_1"}
+    collections/C_1/header.json           {"responsibleUser": "anna", "sourceDocumentId": "D_1"}
     collections/C_1/annotations/u_0.json  [{"body": {"tag": ".../CATMA_2", ...}, "target": {...}}, ...]
     tagsets/T_1/CATMA_2/propertydefs.json {"name": "event"}
 
-The TEI export has ``<seg ana="#CATMA_7"><ptr target="D_1#char=0,5"/></seg>``, the annotations as ``<fs>`` and
-the names of tags as ``<fsDescr>``; its text is the one ``.txt`` in the same folder or the one above, or stands
-in the file itself.
+The TEI export has ``<seg ana="#CATMA_7"><ptr target="D_1#char=0,5"/></seg>``, the annotations as
+``<fs>`` and the names of tags as ``<fsDescr>``; its text is the one ``.txt`` in the same folder
+or the one above, or stands in the file itself.
 
-Offsets are UTF-16 units. The annotator is the author of each annotation (``by=collections`` takes the name of
-the collection instead); a collection without annotations is its responsible user's "nothing found". Properties
-of annotations are left out. The JSON of CATMA's export API holds no text and is refused.
+Offsets are UTF-16 units. The annotator is the author of each annotation (``by=collections`` takes
+the name of the collection instead); a collection without annotations is its responsible user's
+"nothing found". Properties of annotations are left out. The JSON of CATMA's export API holds no
+text and is refused.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
 """Opinions on one document that stand in several files, each with its own copy of the text.
 
-The copies are the same, or differ in blanks only (line ends, a blank at the end): then every mark is moved
-to the first copy. Any other difference is refused, with its place.
+The copies are the same, or differ in blanks only (line ends, a blank at the end): then every mark
+is moved to the first copy. Any other difference is refused, with its place.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
 
 from seqtruth.errors import InputError
-from seqtruth.io.documents import Document, Extents, Mark, Opinion
+from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
 
 _BLANK = re.compile(r"\s")
 
@@ -51,7 +51,7 @@ class Gathered:
 
 
 def moved_to(text: str, other: str, where: str, first: str) -> Callable[[int, bool], int]:
-    """From places in ``other`` to places in ``text``; an end comes after the last character it covers."""
+    """From places in ``other`` to places in ``text``; an end stays after its last character."""
     here = [i for i, letter in enumerate(text) if not letter.isspace()]
     there = [i for i, letter in enumerate(other) if not letter.isspace()]
     if not same_but_blanks(text, other):
@@ -95,6 +95,20 @@ def _differ(text: str, other: str, where: str, first: str) -> InputError:
         got=f"{other[place : place + 20]!r} instead of {text[place : place + 20]!r}",
         fix="annotators must have marked the same text",
     )  # fmt: skip
+
+
+def gold_named(document: Document, name: str, same: Container[str], notes: Notes) -> Document:
+    """The document with its one gold opinion under the name by which a tool knows gold.
+
+    ``same`` are names that the tool takes for gold as well; nothing changes where the name is taken.
+    """
+    gold = [opinion for opinion in document.opinions if opinion.role == "gold"]
+    taken = any(opinion.annotator == name for opinion in document.opinions)
+    if len(gold) != 1 or taken or gold[0].annotator in same:
+        return document
+    notes.left_out(f"name of the gold annotator (written as {name})", document.where)
+    opinions = (replace(o, annotator=name) if o is gold[0] else o for o in document.opinions)
+    return replace(document, opinions=tuple(opinions))
 
 
 def checked_mark(text: str, start: int | None, end: int | None, label: str) -> Mark | str:

@@ -1,22 +1,24 @@
 """INCEpTION and WebAnno: single files, folders of them, and project exports (zip or unpacked).
 
-Three kinds of file, each one annotator's annotations of one document: WebAnno TSV (:mod:`.webanno_tsv`,
-:mod:`.webanno_old`), CAS XMI (:mod:`.cas_xmi`) and CAS JSON (:mod:`.cas_json`). Layer and feature of the
-marks are given or found as :mod:`.cas` says. Alone, a file's annotator is its name.
+Three kinds of file, each one annotator's annotations of one document: WebAnno TSV
+(:mod:`.webanno_tsv`, :mod:`.webanno_old`), CAS XMI (:mod:`.cas_xmi`) and CAS JSON
+(:mod:`.cas_json`). Layer and feature of the marks are given or found as :mod:`.cas` says. Alone,
+a file's annotator is its name.
 
 In a project export, files stand as ``annotation/<document>/<user>.tsv`` and
 ``curation/<document>/CURATION_USER.tsv``; XMI may be packed once more, with its type system
-(``<user>.zip``). ``INITIAL_CAS`` is nobody, ``CURATION_USER`` is gold, digits that INCEpTION glues to a user's
-name are taken off. ``exportedproject*.json`` says who began what: documents that a user did not begin or has
-locked are not seen by them. Files in Java's own format (``.ser``) and plain text hold nothing to read.
-The text is that of ``source/`` where it differs from the annotated ones in blanks only; texts that nobody
-annotated are documents without opinions.
+(``<user>.zip``). ``INITIAL_CAS`` is nobody, ``CURATION_USER`` is gold, digits that INCEpTION
+glues to a user's name are taken off. ``exportedproject*.json`` says who began what: documents
+that a user did not begin or has locked are not seen by them. Files in Java's own format
+(``.ser``) and plain text hold nothing to read. The text is that of ``source/`` where it differs
+from the annotated ones in blanks only; texts that nobody annotated are documents without
+opinions.
 
-In any other folder, files of one folder with the same text are the annotators of one document; where the
-texts differ, the folder is the annotator and the files are documents.
+In any other folder, files of one folder with the same text are the annotators of one document;
+where the texts differ, the folder is the annotator and the files are documents.
 
-Written is a folder of the same shape; the files can be imported one by one (for TSV, into the layer that
-``layer=`` and ``feature=`` name, by default the built-in named entities).
+Written is a folder of the same shape; the files can be imported one by one (for TSV, into the
+layer that ``layer=`` and ``feature=`` name, by default the built-in named entities).
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.cas import NAMED_ENTITY, Cas, Layer, Layers, marks_of, option
 from seqtruth.io.formats.cas_xmi import type_system
 from seqtruth.io.formats.file_names import file_name, name_of
-from seqtruth.io.formats.gathered import Gathered, same_but_blanks
+from seqtruth.io.formats.gathered import Gathered, gold_named, same_but_blanks
 from seqtruth.io.formats.inception_files import (
     CURATOR,
     how,
@@ -177,7 +179,7 @@ class _Project:
                 )
 
     def survey(self, files: list[_File], layer: str | None, feature: str | None) -> Layer | None:
-        """Look into all files: choose the layer, and tell folders of documents from folders of annotators."""
+        """Choose the layer from all files, and tell folders of documents from folders of annotators."""
         layers = Layers()
         texts: dict[str, set[int]] = {}
         for file in files:
@@ -256,7 +258,7 @@ def write_project(
             (folder / "TypeSystem.xml").write_text(
                 type_system(layer), encoding="utf-8", newline="\n"
             )
-        for document in documents:
+        for document in (gold_named(each, CURATOR, (CURATOR,), notes) for each in documents):
             name = file_name(document.id)
             source = folder / "source" / name
             if source.exists():
@@ -282,7 +284,7 @@ _WRITE = {
     "layer": f"the layer to write to (default: {NAMED_ENTITY})",
     "feature": "its feature for the label (default: value)",
 }
-_LOST = ("scores", "gaps of discontinuous marks", "roles (only CURATION_USER is gold)")
+_LOST = ("scores", "gaps of discontinuous marks", "roles but one gold opinion (CURATION_USER)")
 _TSV_LOST = (
     "blanks at the edges of marks",
     "line breaks before the first word",

@@ -1,4 +1,4 @@
-"""One file of INCEpTION's or WebAnno's: one annotator's annotations of one document, read and written."""
+"""One file of INCEpTION's or WebAnno's: one annotator's work on one document."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@
       <TAGS>
         <PERSON id="P0" spans="0~5" text="Alice" type="real" />
 
-``spans`` holds one stretch or several, ``0~5,8~11`` (UTF-16 units, as Java counts); MAE 1 wrote ``start``
-and ``end``. ``-1~-1`` marks no text at all: such tags, and links between tags, are counted and left out. The
-label is the name of the tag, or one of its attributes (``attribute=``).
+``spans`` holds one stretch or several, ``0~5,8~11`` (UTF-16 units, as Java counts); MAE 1 wrote
+``start`` and ``end``. ``-1~-1`` marks no text at all: such tags, and links between tags, are
+counted and left out. The label is the name of the tag, or one of its attributes (``attribute=``).
 
-The annotator is the end of the file's name, after the last ``_``: ``doc1_a1.xml``. Where that makes no
-sense (no two files share a beginning or an end) the annotator is the folder.
+The annotator is the end of the file's name, after the last ``_``: ``doc1_a1.xml``. Where that
+makes no sense (no two files share a beginning or an end) the annotator is the folder.
 """
 
 from __future__ import annotations

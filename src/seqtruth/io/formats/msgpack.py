@@ -1,4 +1,4 @@
-"""MessagePack, as much as spaCy's files need: plain values, nothing that makes objects of other kinds."""
+"""MessagePack, as much as spaCy's files need: plain values and nothing else."""
 
 from __future__ import annotations
 

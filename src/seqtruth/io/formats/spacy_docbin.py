@@ -1,18 +1,19 @@
 """spaCy's ``DocBin`` (``.spacy`` files), read and written without spaCy.
 
-The file is zlib-packed MessagePack: words and labels as 64-bit numbers, their strings, which words are
-followed by a blank, and for each document ``ents`` (as IOB) and groups of spans. Decoding it is less code
-than guarding spaCy's own loader, which needs 300 MB of packages and whose MessagePack can unpickle; user
-data is never even decoded.
+The file is zlib-packed MessagePack: words and labels as 64-bit numbers, their strings, which
+words are followed by a blank, and for each document ``ents`` (as IOB) and groups of spans.
+Decoding it is less code than guarding spaCy's own loader, which needs 300 MB of packages and
+whose MessagePack can unpickle; user data is never even decoded.
 
-Entities (``doc.ents``) are the marks where any document has them, with the file's name as the annotator.
-Words of which ``ENT_IOB`` is missing were not looked at: ``seen`` leaves them out, and a document of which
-all are missing has no opinion. Otherwise the one group of spans is taken. ``spans=KEY`` asks for a group,
-``spans=*`` for all of them, each being an annotator.
+Entities (``doc.ents``) are the marks where any document has them, with the file's name as the
+annotator. Words of which ``ENT_IOB`` is missing were not looked at: ``seen`` leaves them out, and
+a document of which all are missing has no opinion. Otherwise the one group of spans is taken.
+``spans=KEY`` asks for a group, ``spans=*`` for all of them, each being an annotator.
 
-Written are entities where one annotator's marks do not overlap, and otherwise groups: ``sc`` for one
-annotator, or one for each annotator, with their name (``spans=*`` reads them). Left out: names of documents
-(they are numbered), scores, gaps of discontinuous marks, document-level categories.
+Written are entities where one annotator's marks do not overlap, and otherwise groups: ``sc`` for
+one annotator, or one for each annotator, with their name (``spans=*`` reads them). Left out:
+names of documents (they are numbered), scores, gaps of discontinuous marks, document-level
+categories.
 """
 
 from __future__ import annotations

@@ -4,13 +4,16 @@ Lists, as in spaCy's tutorials, with a text and what is in it::
 
     [["Who is Shaka Khan?", {"entities": [[7, 17, "PERSON"]]}]]
 
-or the same below ``"annotations"`` beside ``"classes"``, as the "NER annotator for spaCy" writes, or one a
-line. ``{"spans": {"sc": [...]}}`` is read where there are no entities (``spans=KEY`` chooses the group).
+or the same below ``"annotations"`` beside ``"classes"``, as the "NER annotator for spaCy" writes,
+or one a line. ``{"spans": {"sc": [...]}}`` is read where there are no entities (``spans=KEY``
+chooses the group).
 
-Version 2 has documents, paragraphs, sentences and tokens, with BILUO tags; ``-`` means that nobody looked
-(``seen`` leaves the token out), and ``raw`` holds the text, which is otherwise the words with blanks between.
+Version 2 has documents, paragraphs, sentences and tokens, with BILUO tags; ``-`` means that
+nobody looked (``seen`` leaves the token out), and ``raw`` holds the text, which is otherwise the
+words with blanks between.
 
-The annotator is the file's name. Written is the first shape, one annotator's marks (``annotator=`` chooses).
+The annotator is the file's name. Written is the first shape, one annotator's marks
+(``annotator=`` chooses).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """spaCy's numbers for strings: a 64-bit hash, but for the names it has numbered itself.
 
-A ``DocBin`` holds words and labels as these numbers and, apart from them, the strings. The names that have
-small numbers of their own (``PERSON`` is 380) are the same in all versions of spaCy 3; this is their list.
+A ``DocBin`` holds words and labels as these numbers and, apart from them, the strings. The names
+that have small numbers of their own (``PERSON`` is 380) are the same in all versions of spaCy 3;
+this is their list.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""WebAnno TSV 3.x, read: the table of tokens that INCEpTION and WebAnno export, a file a document and user.
+"""WebAnno TSV 3.x, read: INCEpTION's and WebAnno's table of tokens, a file a document and user.
 
 ::
 
@@ -11,12 +11,14 @@
     1-3	10-13	Bob	_
     1-3.1	10-11	B	*
 
-A cell holds the values of all annotations at this token, divided by ``|``; a number in brackets ties the
-tokens of one annotation together. ``_`` is nothing, ``*`` an annotation without value, ``1-3.1`` a part of a
-token. Offsets are UTF-16 units (files of scripts that counted code points are recognised by their words).
-Relations (``#T_RL``), chains (``#T_CH``) and links between annotations are counted and left out.
+A cell holds the values of all annotations at this token, divided by ``|``; a number in brackets
+ties the tokens of one annotation together. ``_`` is nothing, ``*`` an annotation without value,
+``1-3.1`` a part of a token. Offsets are UTF-16 units (files of scripts that counted code points
+are recognised by their words). Relations (``#T_RL``), chains (``#T_CH``) and links between
+annotations are counted and left out.
 
-The text between sentences is not in the file: as in INCEpTION, it is taken to be a line break and blanks.
+The text between sentences is not in the file: as in INCEpTION, it is taken to be a line break and
+blanks.
 """
 
 from __future__ import annotations
@@ -166,7 +168,7 @@ def _laid_out(
         gap = begin - units
         if not 0 <= gap <= 1_000_000:
             raise InputError(
-                "the sentence begins inside the one before" if gap < 0 else "a million blanks are missing",
+                "the sentence begins inside the one before" if gap < 0 else "too long a gap",
                 where=f"{where}:{sentence.units[0].line}", got=f"offset {begin} after {units}",
                 fix="offsets must count from the beginning of the document, as INCEpTION writes them",
             )  # fmt: skip
