@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import zipfile
 import zlib
@@ -12,7 +13,7 @@ import pytest
 
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
-from seqtruth.io.formats import brat, gate, inception, mae, spacy_docbin, spacy_json
+from seqtruth.io.formats import bioc, brat, catma, gate, inception, mae, spacy_docbin, spacy_json
 from seqtruth.io.formats.msgpack import pack, unpack
 from seqtruth.io.formats.safe_xml import parse_xml
 from tests.io.formats.made_documents import faults, mutated, mutated_json
@@ -34,7 +35,7 @@ SPACY_2 = [{"id": 0, "paragraphs": [{"raw": "Ann ran .", "sentences": [{"tokens"
 SPACY_3 = [["Ann ran", {"entities": [[0, 3, "PER"]]}], ["x", {"spans": {"sc": [[0, 1, "A"]]}}]]
 
 
-@pytest.mark.parametrize("format", [gate.FORMAT, mae.FORMAT, TSV, XMI, JSON, spacy_docbin.FORMAT, spacy_json.FORMAT],
+@pytest.mark.parametrize("format", [gate.FORMAT, mae.FORMAT, bioc.FORMAT, TSV, XMI, JSON, spacy_docbin.FORMAT, spacy_json.FORMAT],
                          ids=lambda f: f.name)  # fmt: skip
 def test_changed_bytes(format: object, tmp_path: Path) -> None:
     path = tmp_path / "a_b.xml"
@@ -54,9 +55,50 @@ def test_changed_values_of_spacy_json(value: object, tmp_path: Path) -> None:
     check(spacy_json.FORMAT, path, (mutated_json(value, seed) for seed in range(N_MUTATIONS)))
 
 
-def test_changed_values_of_cas_json(tmp_path: Path) -> None:
-    import json
+def test_changed_values_of_bioc_and_catma(tmp_path: Path) -> None:
+    mark = {
+        "infons": {"type": "P", "annotator": "a"},
+        "locations": [{"offset": 0, "length": 3}],
+        "text": "Ann",
+    }
+    value = {
+        "documents": [
+            {
+                "id": "d",
+                "passages": [
+                    {"offset": 0, "text": "Ann ran.", "annotations": [mark], "relations": []}
+                ],
+            }
+        ]
+    }
+    check(
+        bioc.FORMAT, tmp_path / "a.json", (mutated_json(value, seed) for seed in range(N_MUTATIONS))
+    )
+    items = [{"source": "D_1", "selector": {"start": 0, "end": 3}}]
+    annotation = {
+        "body": {"tag": "t/CATMA_2", "properties": {"system": {}}},
+        "target": {"items": items},
+    }
+    files = {
+        "documents/D_1/D_1.txt": "Ann ran.", "documents/D_1/header.json": {"gitContentInfoSet": {"title": "T"}},
+        "tagsets/T/CATMA_2/propertydefs.json": {"name": "x"},
+        "collections/C/header.json": {"name": "c", "responsibleUser": "u", "sourceDocumentId": "D_1"},
+        "collections/C/annotations/a.json": [annotation],
+    }  # fmt: skip
+    root = tmp_path / "catma"
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content if isinstance(content, str) else json.dumps(content))
+    for name, content in files.items():
+        if not isinstance(content, str):
+            for seed in range(N_MUTATIONS // 4):
+                (root / name).write_bytes(mutated_json(content, seed))
+                faults(catma.FORMAT, root)
+            (root / name).write_text(json.dumps(content))
+    assert faults(catma.FORMAT, root) is None
 
+
+def test_changed_values_of_cas_json(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     JSON.write(ONE, path, Notes())  # type: ignore[misc]
     value = json.loads(path.read_bytes())

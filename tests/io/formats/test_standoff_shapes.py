@@ -111,6 +111,20 @@ def test_brat_texts_that_differ(tmp_path: Path) -> None:
         read(brat.FORMAT, tmp_path)
 
 
+def test_texts_that_differ_in_normalisation(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        {
+            "a/d.txt": "née Bob, Köln",
+            "a/d.ann": "",
+            "b/d.txt": "ne\u0301e Bob, Ko\u0308ln",
+            "b/d.ann": "T1\tP 0 4\tne\u0301e\nT2\tP 10 15\tKo\u0308ln\n",
+        },
+    )
+    (document,), _ = read(brat.FORMAT, tmp_path)
+    assert found(document) == {"a": [], "b": [("née", "P"), ("Köln", "P")]}
+
+
 def test_brat_layouts(tmp_path: Path) -> None:
     put(
         tmp_path / "parts",

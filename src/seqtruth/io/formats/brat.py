@@ -233,8 +233,8 @@ def write(documents: Iterable[Document], path: Path, notes: Notes, **options: ob
     who = sorted({opinion.annotator for document in everything for opinion in document.opinions})
     with atomic_path(path) as folder:
         folder.mkdir()
-        for annotator in who or [""]:
-            inside = folder / file_name(annotator) if annotator else folder
+        for annotator in who or (None,):
+            inside = folder if annotator is None else folder / file_name(annotator)
             inside.mkdir(exist_ok=True)
             for document in everything:
                 stem = inside / file_name(document.id)

@@ -1,18 +1,22 @@
 """Opinions on one document that stand in several files, each with its own copy of the text.
 
-The copies are the same, or differ in blanks only (line ends, a blank at the end): then every mark
-is moved to the first copy. Any other difference is refused, with its place.
+The copies are the same, or differ only in blanks (line ends, a blank at the end) or in how accents
+are encoded (Unicode normalisation): then every mark is moved to the first copy. Any other
+difference is refused, with its place.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from unicodedata import normalize
 
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
+from seqtruth.io.formats.offsets import grapheme_borders
 
 _BLANK = re.compile(r"\s")
 
@@ -52,18 +56,31 @@ class Gathered:
 
 def moved_to(text: str, other: str, where: str, first: str) -> Callable[[int, bool], int]:
     """From places in ``other`` to places in ``text``; an end stays after its last character."""
-    here = [i for i, letter in enumerate(text) if not letter.isspace()]
-    there = [i for i, letter in enumerate(other) if not letter.isspace()]
-    if not same_but_blanks(text, other):
+    cut = _letters if same_but_blanks(text, other) else _characters
+    here, there = cut(text), cut(other)
+    if [form for form, _, _ in here] != [form for form, _, _ in there]:
         raise _differ(text, other, where, first)
+    starts, ends = [start for _, start, _ in there], [end for _, _, end in there]
 
     def move(place: int, end: bool) -> int:
-        index = bisect_left(there, place)
         if end:
-            return here[index - 1] + 1 if index else 0
-        return here[index] if index < len(here) else len(text)
+            before = bisect_left(starts, place)
+            return here[before - 1][2] if before else 0
+        index = bisect_right(ends, place)
+        return here[index][1] if index < len(here) else len(text)
 
     return move
+
+
+def _letters(text: str) -> list[tuple[str, int, int]]:
+    """Code points that are no blanks, with their places."""
+    return [(letter, i, i + 1) for i, letter in enumerate(text) if not letter.isspace()]
+
+
+def _characters(text: str) -> list[tuple[str, int, int]]:
+    """What a reader sees as characters, blanks apart, in normal form C, with their places."""
+    pairs = pairwise(grapheme_borders(text))
+    return [(normalize("NFC", text[a:b]), a, b) for a, b in pairs if not text[a:b].isspace()]
 
 
 def same_but_blanks(text: str, other: str) -> bool:

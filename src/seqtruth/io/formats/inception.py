@@ -116,6 +116,7 @@ class _Project:
         self.sources = {
             PurePosixPath(n).name: n for n in tree if PurePosixPath(n).parent.name == "source"
         }
+        self.title = tree.path.resolve().name if tree.path.is_dir() else tree.path.stem
         self.exported = any(_part(name) for name in tree)
         for name in tree:
             if re.fullmatch(r"(?:.*/)?exportedproject\d*\.json", name):
@@ -143,7 +144,7 @@ class _Project:
                     and self._readable(name)
                 ):
                     pure = PurePosixPath(name)
-                    folder = pure.parent.name or self.tree.path.resolve().name
+                    folder = pure.parent.name or self.title
                     annotator = self._user(pure.stem)
                     file = _File(folder, annotator, name)
                     if annotator != NOBODY:
@@ -292,7 +293,9 @@ _TSV_LOST = (
 )
 
 
-def _single(kind: str, name: str, title: str, lost: tuple[str, ...]) -> DocumentFormat:
+def _single(
+    kind: str, name: str, title: str, lost: tuple[str, ...], suffixes: tuple[str, ...] = ()
+) -> DocumentFormat:
     def tell(glimpse: Glimpse) -> float:
         return 1.0 if glimpse.tree is None and kind_of(glimpse.head) == kind else 0.0
 
@@ -303,6 +306,7 @@ def _single(kind: str, name: str, title: str, lost: tuple[str, ...]) -> Document
         name=name, title=title, tell=tell, read=read_file, write=write,
         read_options={**_READ, "annotator": "name of the annotator, instead of the file's"},
         write_options=_WRITE, cannot_carry=(*_LOST, *lost, "more than one document and annotator"),
+        suffixes=suffixes,
     )  # fmt: skip
 
 
@@ -318,6 +322,6 @@ FORMATS = (
         cannot_carry=(*_LOST, *_TSV_LOST[:1]),
     ),
     _single("tsv", "webanno-tsv", "WebAnno TSV", _TSV_LOST),
-    _single("xmi", "cas-xmi", "UIMA CAS XMI", ("control characters",)),
+    _single("xmi", "cas-xmi", "UIMA CAS XMI", ("control characters",), (".xmi",)),
     _single("json", "cas-json", "UIMA CAS JSON", ()),
 )

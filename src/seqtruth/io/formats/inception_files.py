@@ -28,7 +28,8 @@ def kind_of(head: bytes) -> str | None:
         return "tsv"
     if b"<xmi:XMI" in start or b"http://www.omg.org/XMI" in start:
         return "xmi"
-    return "json" if start.lstrip()[:1] == b"{" and _JSON_SIGN.search(head) else None
+    old = b'"_context"' in head and b'"_views"' in head  # UIMA 2, recognised to be refused by name
+    return "json" if start.lstrip()[:1] == b"{" and (old or _JSON_SIGN.search(head)) else None
 
 
 def read_cas(data: bytes, where: str, notes: Notes) -> Cas:

@@ -33,6 +33,8 @@ def utf16_to_points(text: str) -> Converter:
     """From UTF-16 units to code points."""
     starts = [match.start() + i for i, match in enumerate(_ASTRAL.finditer(text))]
     length = len(text) + len(starts)
+    if not starts:
+        return lambda unit: unit if 0 <= unit <= length else None
 
     def convert(unit: int) -> int | None:
         if not 0 <= unit <= length:

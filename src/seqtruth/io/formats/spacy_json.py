@@ -86,7 +86,10 @@ def _records(path: Path) -> Iterator[JsonRecord]:
                         "not JSON", where=f"{path}:{number}", got=str(error)[:100]
                     ) from None
     else:
-        yield from json_records(path)
+        try:
+            yield from json_records(path)
+        except ValueError as error:  # a number of thousands of digits
+            raise InputError("not JSON", where=str(path), got=str(error)[:100]) from None
 
 
 def _example(
