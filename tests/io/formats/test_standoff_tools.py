@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
-from seqtruth.io.formats import inception, spacy_docbin
+from seqtruth.io.formats import bioc, gate, inception, spacy_docbin
 from seqtruth.io.formats.cas import NAMED_ENTITY, TOKEN
 from seqtruth.io.formats.cas_xmi import type_system
 from seqtruth.io.formats.spacy_strings import string_number
@@ -123,3 +123,37 @@ def test_we_read_what_cassis_writes(tmp_path: Path) -> None:
         (document,) = format.read(tmp_path / name, Notes())
         assert document.text == cas.sofa_string
         assert document.opinions[0].marks == (Mark(4, 7, "PER"), Mark(12, 17, 'a"<b'))
+
+
+@given(documents())
+def test_gatenlp_reads_our_gate_xml(made: list[Document]) -> None:
+    gatenlp = pytest.importorskip("gatenlp")
+    for document in made:
+        with fresh("d.xml") as path:
+            gate.FORMAT.write([document], path, Notes())  # type: ignore[misc]
+            loaded = gatenlp.Document.load(str(path), fmt="gatexml")
+            assert loaded.text == document.text
+            for opinion in document.opinions:
+                marks = loaded.annset(opinion.annotator)
+                expected = sorted((m.start, m.end, m.label) for m in opinion.marks)
+                assert sorted((a.start, a.end, a.type) for a in marks) == expected
+
+
+@given(documents(pieces=True))
+def test_bioc_package_reads_our_bioc(made: list[Document]) -> None:
+    package = pytest.importorskip("bioc.biocxml")
+    with fresh("d.xml") as path:
+        bioc.FORMAT.write(made, path, Notes())  # type: ignore[misc]
+        collection = package.load(str(path))
+        for loaded, document in zip(collection.documents, made, strict=True):
+            assert loaded.passages[0].text == document.text
+            expected = sorted(
+                (m.label, m.pieces or ((m.start, m.end),))
+                for o in document.opinions
+                for m in o.marks
+            )
+            found = sorted(
+                (a.infons["type"], tuple((p.offset, p.offset + p.length) for p in a.locations))
+                for a in loaded.passages[0].annotations
+            )
+            assert found == expected
