@@ -13,7 +13,7 @@ from hypothesis import given
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat
-from seqtruth.io.formats import bioc, brat, catma, gate, inception, mae, spacy_json
+from seqtruth.io.formats import bioc, brat, catma, gate, inception, mae, spacy_docbin, spacy_json
 from tests.io.formats.made_documents import documents, plain, round_trip
 from tests.io.formats.test_standoff_round_trips import fresh, texts
 
@@ -463,3 +463,25 @@ def test_bioc_round_trip(made: list[Document]) -> None:
 
     with fresh("out.xml") as path:
         assert plain(round_trip(bioc.FORMAT, made, path)) == plain(map(marked, made))
+
+
+@pytest.mark.parametrize(("format", "name"), [(brat.FORMAT, "o"), (gate.FORMAT, "o"), (mae.FORMAT, "o"), (bioc.FORMAT, "o.xml"),
+    (INCEPTION, "o"), (TSV, "o.tsv"), (XMI, "o.xmi"), (JSON, "o.json"), (spacy_docbin.FORMAT, "o.spacy"), (spacy_json.FORMAT, "o.json")])  # fmt: skip
+def test_what_is_lost_is_said(format: DocumentFormat, name: str, tmp_path: Path) -> None:
+    mark = Mark(0, 9, "X", ((0, 3), (6, 9)), score=0.5)
+    made = Document("d", TEXT, (Opinion("m", (mark,), role="model", seen=((0, 9),), score=1.0),))
+    notes = Notes()
+    format.write([made], tmp_path / name, notes)  # type: ignore[misc]
+    assert (
+        notes.counts["role of an annotator (model)"]
+        == notes.counts["score or time of an opinion"]
+        == 1
+    )
+    assert notes.counts["which parts of a text were seen"] == (format is not spacy_docbin.FORMAT)
+    pieces, score = (
+        notes.counts["gaps of a discontinuous mark (written whole)"],
+        notes.counts["score"],
+    )
+    assert pieces == (format not in (brat.FORMAT, mae.FORMAT, bioc.FORMAT)) and score == (
+        format is not gate.FORMAT
+    )

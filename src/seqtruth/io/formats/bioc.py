@@ -28,7 +28,7 @@ from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.files import read_bytes, write_chunks
 from seqtruth.io.format import DocumentFormat, Glimpse
-from seqtruth.io.formats.gathered import checked_pieces
+from seqtruth.io.formats.gathered import checked_pieces, note_lost
 from seqtruth.io.formats.offsets import Converter, utf16_to_points
 from seqtruth.io.formats.safe_xml import Element, parse_xml, xml_safe, xml_tag, xml_text
 
@@ -235,6 +235,7 @@ def _lines(documents: Iterable[Document], notes: Notes) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE collection SYSTEM "BioC.dtd">\n'
     yield "<collection>\n<source>seqtruth</source>\n<date></date>\n<key></key>\n"
     for document in documents:
+        note_lost(document, notes)
         text = xml_safe(document.text, notes, document.where)
         yield f"<document>\n<id>{xml_text(xml_safe(document.id, notes, document.where))}</id>\n"
         yield f"<passage>\n<offset>0</offset>\n<text>{xml_text(text)}</text>\n"
@@ -273,6 +274,7 @@ FORMAT = DocumentFormat(
     cannot_carry=(
         "scores",
         "roles (gold, model)",
+        "which parts of a text were seen",
         "annotators who found nothing",
         "control characters",
     ),

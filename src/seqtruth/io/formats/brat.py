@@ -31,7 +31,7 @@ from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.files import atomic_path, check_text
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.file_names import file_name, name_of
-from seqtruth.io.formats.gathered import Gathered, checked_pieces
+from seqtruth.io.formats.gathered import Gathered, checked_pieces, note_lost
 from seqtruth.io.formats.offsets import Converter, utf16_to_points
 from seqtruth.io.tree import Tree
 
@@ -231,6 +231,8 @@ def write(documents: Iterable[Document], path: Path, notes: Notes, **options: ob
     """A folder per annotator; every folder has every text, and ``.ann`` files for what was seen."""
     everything = list(documents)
     who = sorted({opinion.annotator for document in everything for opinion in document.opinions})
+    for document in everything:
+        note_lost(document, notes)
     with atomic_path(path) as folder:
         folder.mkdir()
         for annotator in who or (None,):
@@ -254,8 +256,6 @@ def _put(stem: Path, ending: str, content: str, last: bool = False) -> None:
 
 
 def _written(document: Document, opinion: Opinion, notes: Notes) -> Iterator[str]:
-    if opinion.seen is not None:
-        notes.left_out("which parts of a text were seen", document.where)
     for number, mark in enumerate(opinion.marks, start=1):
         pieces = mark.pieces or ((mark.start, mark.end),)
         label = re.sub(r"\s", "_", mark.label) or "_"

@@ -28,7 +28,7 @@ from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.file_names import name_of
-from seqtruth.io.formats.gathered import checked_mark, gold_named
+from seqtruth.io.formats.gathered import checked_mark, gold_named, note_lost
 from seqtruth.io.formats.offsets import points_to_utf16
 from seqtruth.io.formats.safe_xml import Element, xml_safe, xml_tag, xml_text
 from seqtruth.io.formats.xml_files import (
@@ -145,6 +145,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes, **options: ob
 
 
 def _written(document: Document, notes: Notes) -> Iterator[str]:
+    note_lost(document, notes, gold=True)
     document = gold_named(document, "Key", GOLD, notes)
     text = xml_safe(document.text, notes, document.where)
     units = points_to_utf16(text)
@@ -214,6 +215,7 @@ FORMAT = DocumentFormat(
     cannot_carry=(
         "gaps of discontinuous marks",
         "roles but one gold opinion (the set Key)",
+        "which parts of a text were seen",
         "control characters",
     ),
 )

@@ -128,6 +128,17 @@ def gold_named(document: Document, name: str, same: Container[str], notes: Notes
     return replace(document, opinions=tuple(opinions))
 
 
+def note_lost(document: Document, notes: Notes, gold: bool = False, seen: bool = False) -> None:
+    """Count what most formats have no place for; ``gold`` and ``seen`` where this one has."""
+    for opinion in document.opinions:
+        if opinion.role == "model" or (opinion.role == "gold" and not gold):
+            notes.left_out(f"role of an annotator ({opinion.role})", document.where)
+        if opinion.seen is not None and not seen:
+            notes.left_out("which parts of a text were seen", document.where)
+        if opinion.score is not None or opinion.time is not None:
+            notes.left_out("score or time of an opinion", document.where)
+
+
 def checked_mark(text: str, start: int | None, end: int | None, label: str) -> Mark | str:
     """A mark, or the name of what is wrong with it, for :meth:`Notes.left_out`."""
     if start is None or end is None or start < 0 or end > len(text) or start > end:

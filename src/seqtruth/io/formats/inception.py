@@ -34,7 +34,7 @@ from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.cas import NAMED_ENTITY
 from seqtruth.io.formats.cas_xmi import type_system
 from seqtruth.io.formats.file_names import file_name
-from seqtruth.io.formats.gathered import gold_named
+from seqtruth.io.formats.gathered import gold_named, note_lost
 from seqtruth.io.formats.inception_files import (
     CURATOR,
     how,
@@ -68,6 +68,7 @@ def write_project(
                 type_system(layer), encoding="utf-8", newline="\n"
             )
         for document in (gold_named(each, CURATOR, (CURATOR,), notes) for each in documents):
+            note_lost(document, notes, gold=True)
             name = file_name(document.id)
             source = folder / "source" / name
             if source.exists():
@@ -93,7 +94,12 @@ _WRITE = {
     "layer": f"the layer to write to (default: {NAMED_ENTITY})",
     "feature": "its feature for the label (default: value)",
 }
-_LOST = ("scores", "gaps of discontinuous marks", "roles but one gold opinion (CURATION_USER)")
+_LOST = (
+    "scores",
+    "gaps of discontinuous marks",
+    "roles but one gold opinion (CURATION_USER)",
+    "which parts of a text were seen",
+)
 _TSV_LOST = (
     "blanks at the edges of marks",
     "line breaks before the first word",

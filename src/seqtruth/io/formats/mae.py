@@ -26,7 +26,7 @@ from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.file_names import name_of
-from seqtruth.io.formats.gathered import Gathered, checked_pieces
+from seqtruth.io.formats.gathered import Gathered, checked_pieces, note_lost
 from seqtruth.io.formats.offsets import points_to_utf16, utf16_to_points
 from seqtruth.io.formats.safe_xml import Element, xml_safe, xml_tag, xml_text
 from seqtruth.io.formats.xml_files import (
@@ -125,6 +125,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes, **options: ob
 
 def _files(documents: Iterable[Document], notes: Notes) -> Iterator[tuple[str, str]]:
     for document in documents_by_id(documents):
+        note_lost(document, notes)
         if not document.opinions:
             notes.left_out("document that nobody annotated", document.where)
         latest = {opinion.annotator: opinion for opinion in document.opinions}
@@ -169,7 +170,8 @@ FORMAT = DocumentFormat(
         "attribute": "take the label from this attribute, where a tag has it",
     },
     cannot_carry=(
-        "scores", "roles (gold, model)", "labels that are no XML names", "documents nobody annotated",
+        "scores", "roles (gold, model)", "which parts of a text were seen",
+        "labels that are no XML names", "documents nobody annotated",
         "_ in annotators' names", "control characters",
     ),
 )  # fmt: skip

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.files import write_chunks
+from seqtruth.io.formats.gathered import note_lost
 from seqtruth.io.formats.msgpack import pack
 from seqtruth.io.formats.spacy_strings import string_number, symbols
 
@@ -41,7 +42,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes, **options: ob
     strings: set[str] = set()
     rows, spaces, lengths, span_groups = [], bytearray(), [], []
     for document in everything:
-        _note(document, notes)
+        _note(document, notes, groups)
         words = list(_words(document))
         opinions = {o.annotator: o for o in document.opinions}
         only = None if groups or not opinions else next(iter(opinions.values()))
@@ -62,7 +63,8 @@ def write(documents: Iterable[Document], path: Path, notes: Notes, **options: ob
     write_chunks(path, [zlib.compress(pack(content))])
 
 
-def _note(document: Document, notes: Notes) -> None:
+def _note(document: Document, notes: Notes, groups: bool) -> None:
+    note_lost(document, notes, seen=not groups)
     for opinion in document.opinions:
         for mark in opinion.marks:
             if mark.pieces:

@@ -28,7 +28,7 @@ from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
 from seqtruth.io.files import read_text, write_chunks
 from seqtruth.io.format import DocumentFormat, Glimpse
-from seqtruth.io.formats.gathered import checked_mark
+from seqtruth.io.formats.gathered import checked_mark, note_lost
 from seqtruth.io.json_records import JsonRecord, json_records
 
 _PAIR = re.compile(rb'\s*\[\s*\[?\s*"(?:[^"\\]|\\.)*"\s*,\s*\{\s*"(?:entities|spans|cats|links)"')
@@ -257,10 +257,9 @@ def _lines(documents: list[Document], wanted: str | None, notes: Notes) -> Itera
     divider = "\n"
     for document in documents:
         theirs = [o for o in document.opinions if wanted is None or o.annotator == wanted]
+        note_lost(document, notes)
         annotations: dict[str, Any] = {}
         for opinion in theirs[-1:]:
-            if opinion.seen is not None:
-                notes.left_out("which parts of a text were seen", document.where)
             for mark in opinion.marks:
                 if mark.pieces:
                     notes.left_out("gaps of a discontinuous mark (written whole)", document.where)
@@ -286,6 +285,7 @@ FORMAT = DocumentFormat(
     cannot_carry=(
         "ids of documents",
         "several annotators",
+        "which parts of a text were seen",
         "scores",
         "gaps of discontinuous marks",
     ),
