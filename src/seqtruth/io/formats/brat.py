@@ -5,16 +5,18 @@ A line of an ``.ann`` file begins with its kind and is divided by tabs::
     T1	Person 0 5	Alice
     T2	Place 10 14;20 25	east coast
 
-``T`` is a mark, its stretches (code points, exclusive ends) divided by ``;``. Relations (``R``, ``*``),
-events (``E``), attributes (``A``, ``M``), normalisations (``N``) and comments (``#``) are counted and left
-out; the triggers of events are ``T`` lines and stay.
+``T`` is a mark, its stretches (code points, exclusive ends) divided by ``;``. Relations (``R``,
+``*``), events (``E``), attributes (``A``, ``M``), normalisations (``N``) and comments (``#``) are
+counted and left out; the triggers of events are ``T`` lines and stay.
 
-The annotator is the folder. Where several folders share names of documents, each is an annotator; folders
-that share none are parts of one corpus, by one annotator. An empty ``.ann`` means that nothing was found, a
-``.txt`` without ``.ann`` that nobody looked. A single ``.ann`` file is read with the ``.txt`` beside it.
+The annotator is the folder. Where several folders share names of documents, each is an annotator;
+folders that share none are parts of one corpus, by one annotator. An empty ``.ann`` means that
+nothing was found, a ``.txt`` without ``.ann`` that nobody looked. A single ``.ann`` file is read
+with the ``.txt`` beside it.
 
-Offsets are checked against the words that each line repeats: files written with other line ends (``\\r\\n``
-counted as one), with a byte-order mark counted in, or by tools that count UTF-16 units are recognised by it.
+Offsets are checked against the words that each line repeats: files written with other line ends
+(``\\r\\n`` counted as one), with a byte-order mark counted in, or by tools that count UTF-16
+units are recognised by it.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.files import atomic_path, check_text
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.file_names import file_name, name_of
-from seqtruth.io.formats.gathered import Gathered, checked_pieces
+from seqtruth.io.formats.gathered import Gathered, checked_pieces, note_lost
 from seqtruth.io.formats.offsets import Converter, utf16_to_points
 from seqtruth.io.tree import Tree
 
@@ -229,10 +231,12 @@ def write(documents: Iterable[Document], path: Path, notes: Notes, **options: ob
     """A folder per annotator; every folder has every text, and ``.ann`` files for what was seen."""
     everything = list(documents)
     who = sorted({opinion.annotator for document in everything for opinion in document.opinions})
+    for document in everything:
+        note_lost(document, notes)
     with atomic_path(path) as folder:
         folder.mkdir()
-        for annotator in who or [""]:
-            inside = folder / file_name(annotator) if annotator else folder
+        for annotator in who or (None,):
+            inside = folder if annotator is None else folder / file_name(annotator)
             inside.mkdir(exist_ok=True)
             for document in everything:
                 stem = inside / file_name(document.id)
@@ -252,8 +256,6 @@ def _put(stem: Path, ending: str, content: str, last: bool = False) -> None:
 
 
 def _written(document: Document, opinion: Opinion, notes: Notes) -> Iterator[str]:
-    if opinion.seen is not None:
-        notes.left_out("which parts of a text were seen", document.where)
     for number, mark in enumerate(opinion.marks, start=1):
         pieces = mark.pieces or ((mark.start, mark.end),)
         label = re.sub(r"\s", "_", mark.label) or "_"

@@ -1,11 +1,12 @@
-"""What INCEpTION, WebAnno and other UIMA tools keep of a document: a text and layers of annotations on it.
+"""What INCEpTION, WebAnno and other UIMA tools keep of a document: a text and layers on it.
 
-WebAnno TSV, CAS XMI and CAS JSON are all read into a :class:`Cas`. Which layer holds the marks, and which of
-its features the label, is given (``layer=``, ``feature=``) or found: where one layer of marks is used, it is
-taken, and of its features the only one that has values, or the one called ``value`` or ``label``. Where there
-are several, the error lists them. Tokens, sentences and what programs make (lemmas, parts of speech,
-metadata) are no layers of marks, but parts of speech and the like are taken where there is nothing else.
-A mark without value has the layer's short name as its label.
+WebAnno TSV, CAS XMI and CAS JSON are all read into a :class:`Cas`. Which layer holds the marks,
+and which of its features the label, is given (``layer=``, ``feature=``) or found: where one layer
+of marks is used, it is taken, and of its features the only one that has values, or the one called
+``value`` or ``label``. Where there are several, the error lists them. Tokens, sentences and what
+programs make (lemmas, parts of speech, metadata) are no layers of marks, but parts of speech and
+the like are taken where there is nothing else. A mark without value has the layer's short name as
+its label.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ COREFERENCE = "de.tudarmstadt.ukp.dkpro.core.api.coref.type.CoreferenceLink"
 _NO_MARKS = (
     "uima.tcas.DocumentAnnotation", "uima.cas.", "de.tudarmstadt.ukp.dkpro.core.api.metadata.",
     "de.tudarmstadt.ukp.clarin.webanno.api.type.", f"{SEGMENTATION}Token", f"{SEGMENTATION}Sentence",
-    f"{SEGMENTATION}Div", f"{SEGMENTATION}Paragraph", f"{SEGMENTATION}Heading", f"{SEGMENTATION}TokenForm",
+    f"{SEGMENTATION}Div", f"{SEGMENTATION}Paragraph", f"{SEGMENTATION}Heading",
     "de.tudarmstadt.ukp.inception.", "org.dkpro.core.api.xml.", "org.dkpro.core.api.pdf.",
 )  # fmt: skip
 #: Marks only where nothing else is there: usually made by programs.

@@ -8,8 +8,9 @@
        {"%ID": 2, "%TYPE": "...NamedEntity", "@sofa": 1, "begin": 0, "end": 5, "value": "PER"}],
      "%VIEWS": {"_InitialView": {"%SOFA": 1, "%MEMBERS": [2]}}}
 
-Features that begin with ``@`` refer to other structures. Offsets are UTF-16 units. The types are not needed
-for reading and may be missing. The older JSON of UIMA 2 (``_context``, ``_views``) is recognised and refused.
+Features that begin with ``@`` refer to other structures. Offsets are UTF-16 units. The types are
+not needed for reading and may be missing. The older JSON of UIMA 2 (``_context``, ``_views``) is
+recognised and refused.
 """
 
 from __future__ import annotations

@@ -7,10 +7,11 @@
       <cas:Sofa xmi:id="1" sofaID="_InitialView" sofaString="Alice slept."/>
       <cas:View sofa="1" members="9"/>
 
-An element is an annotation, its name with the namespace its type, its attributes the features; offsets are
-UTF-16 units. Only members of the view count (what was deleted in the tool may still stand in the file). The
-type system is not needed, so it is not read; dkpro-cassis would need it, and passes over all annotations of
-a type it is not told of. Other views than the first, relations and links are counted and left out.
+An element is an annotation, its name with the namespace its type, its attributes the features;
+offsets are UTF-16 units. Only members of the view count (what was deleted in the tool may still
+stand in the file). The type system is not needed, so it is not read; dkpro-cassis would need it,
+and passes over all annotations of a type it is not told of. Other views than the first, relations
+and links are counted and left out.
 """
 
 from __future__ import annotations

@@ -7,13 +7,15 @@
       <AnnotationSet Name="anna">
         <Annotation Id="1" Type="Person" StartNode="0" EndNode="5"> <Feature>...</Feature> </Annotation>
 
-A node's id is its offset in UTF-16 units, but only where the nodes stand in the text is used here. The
-label is the annotation's type, or one of its features (``feature=``). The set ``Original markups`` is
-nobody's; the unnamed set is called ``default`` and counts only where it holds something; ``Key`` and
-``consensus`` are gold. Types that programs make (Token, SpaceToken, Sentence, Split, Lookup and the like)
-are no marks unless asked for (``types=``); Token and Sentence give the document's tokens and sentences.
+A node's id is its offset in UTF-16 units, but only where the nodes stand in the text is used
+here. The label is the annotation's type, or one of its features (``feature=``). The set
+``Original markups`` is nobody's; the unnamed set is called ``default`` and counts only where it
+holds something; ``Key`` and ``consensus`` are gold. Types that programs make (Token, SpaceToken,
+Sentence, Split, Lookup and the like) are no marks unless asked for (``types=``); Token and
+Sentence give the document's tokens and sentences.
 
-Left out: document features, other features of annotations, a mark's pieces (its whole stretch is written).
+Left out: document features, other features of annotations, a mark's pieces (its whole stretch is
+written).
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.file_names import name_of
-from seqtruth.io.formats.gathered import checked_mark
+from seqtruth.io.formats.gathered import checked_mark, gold_named, note_lost
 from seqtruth.io.formats.offsets import points_to_utf16
 from seqtruth.io.formats.safe_xml import Element, xml_safe, xml_tag, xml_text
 from seqtruth.io.formats.xml_files import (
@@ -37,7 +39,7 @@ from seqtruth.io.formats.xml_files import (
     xml_files,
 )
 
-GOLD = frozenset({"key", "consensus"})
+GOLD = frozenset({"Key", "key", "consensus"})
 NOBODY = "Original markups"
 DEFAULT = "default"
 MACHINE_MADE = frozenset(
@@ -78,7 +80,7 @@ def _document(
                 continue
             marks.append(_labelled(mark, _features(element), feature, notes, place))
         if name != NOBODY and (name or marks):
-            role = "gold" if name.lower() in GOLD else "annotator"
+            role = "gold" if name in GOLD else "annotator"
             opinions.append(Opinion(name or DEFAULT, tuple(marks), role=role))  # type: ignore[arg-type]
     tokens, sentences = _ordered(found["Token"]), _ordered(found["Sentence"])
     return Document(id, text, tuple(opinions), tokens, sentences, where)
@@ -143,6 +145,8 @@ def write(documents: Iterable[Document], path: Path, notes: Notes, **options: ob
 
 
 def _written(document: Document, notes: Notes) -> Iterator[str]:
+    note_lost(document, notes, gold=True)
+    document = gold_named(document, "Key", GOLD, notes)
     text = xml_safe(document.text, notes, document.where)
     units = points_to_utf16(text)
     marks = [mark for opinion in document.opinions for mark in opinion.marks]
@@ -205,12 +209,13 @@ FORMAT = DocumentFormat(
     read=read,
     write=write,
     read_options={
-        "types": "annotation types that are labels, divided by commas (default: all but Token and the like)",
+        "types": "annotation types that are labels, divided by commas (default: all but Token etc.)",
         "feature": "take the label from this feature instead of the type",
     },
     cannot_carry=(
         "gaps of discontinuous marks",
-        "roles other than the set Key",
+        "roles but one gold opinion (the set Key)",
+        "which parts of a text were seen",
         "control characters",
     ),
 )

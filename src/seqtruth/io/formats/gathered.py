@@ -1,18 +1,22 @@
 """Opinions on one document that stand in several files, each with its own copy of the text.
 
-The copies are the same, or differ in blanks only (line ends, a blank at the end): then every mark is moved
-to the first copy. Any other difference is refused, with its place.
+The copies are the same, or differ only in blanks (line ends, a blank at the end) or in how accents
+are encoded (Unicode normalisation): then every mark is moved to the first copy. Any other
+difference is refused, with its place.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from unicodedata import normalize
 
 from seqtruth.errors import InputError
-from seqtruth.io.documents import Document, Extents, Mark, Opinion
+from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
+from seqtruth.io.formats.offsets import grapheme_borders
 
 _BLANK = re.compile(r"\s")
 
@@ -51,19 +55,32 @@ class Gathered:
 
 
 def moved_to(text: str, other: str, where: str, first: str) -> Callable[[int, bool], int]:
-    """From places in ``other`` to places in ``text``; an end comes after the last character it covers."""
-    here = [i for i, letter in enumerate(text) if not letter.isspace()]
-    there = [i for i, letter in enumerate(other) if not letter.isspace()]
-    if not same_but_blanks(text, other):
+    """From places in ``other`` to places in ``text``; an end stays after its last character."""
+    cut = _letters if same_but_blanks(text, other) else _characters
+    here, there = cut(text), cut(other)
+    if [form for form, _, _ in here] != [form for form, _, _ in there]:
         raise _differ(text, other, where, first)
+    starts, ends = [start for _, start, _ in there], [end for _, _, end in there]
 
     def move(place: int, end: bool) -> int:
-        index = bisect_left(there, place)
         if end:
-            return here[index - 1] + 1 if index else 0
-        return here[index] if index < len(here) else len(text)
+            before = bisect_left(starts, place)
+            return here[before - 1][2] if before else 0
+        index = bisect_right(ends, place)
+        return here[index][1] if index < len(here) else len(text)
 
     return move
+
+
+def _letters(text: str) -> list[tuple[str, int, int]]:
+    """Code points that are no blanks, with their places."""
+    return [(letter, i, i + 1) for i, letter in enumerate(text) if not letter.isspace()]
+
+
+def _characters(text: str) -> list[tuple[str, int, int]]:
+    """What a reader sees as characters, blanks apart, in normal form C, with their places."""
+    pairs = pairwise(grapheme_borders(text))
+    return [(normalize("NFC", text[a:b]), a, b) for a, b in pairs if not text[a:b].isspace()]
 
 
 def same_but_blanks(text: str, other: str) -> bool:
@@ -95,6 +112,31 @@ def _differ(text: str, other: str, where: str, first: str) -> InputError:
         got=f"{other[place : place + 20]!r} instead of {text[place : place + 20]!r}",
         fix="annotators must have marked the same text",
     )  # fmt: skip
+
+
+def gold_named(document: Document, name: str, same: Container[str], notes: Notes) -> Document:
+    """The document with its one gold opinion under the name by which a tool knows gold.
+
+    ``same`` are names that the tool takes for gold as well; nothing changes where the name is taken.
+    """
+    gold = [opinion for opinion in document.opinions if opinion.role == "gold"]
+    taken = any(opinion.annotator == name for opinion in document.opinions)
+    if len(gold) != 1 or taken or gold[0].annotator in same:
+        return document
+    notes.left_out(f"name of the gold annotator (written as {name})", document.where)
+    opinions = (replace(o, annotator=name) if o is gold[0] else o for o in document.opinions)
+    return replace(document, opinions=tuple(opinions))
+
+
+def note_lost(document: Document, notes: Notes, gold: bool = False, seen: bool = False) -> None:
+    """Count what most formats have no place for; ``gold`` and ``seen`` where this one has."""
+    for opinion in document.opinions:
+        if opinion.role == "model" or (opinion.role == "gold" and not gold):
+            notes.left_out(f"role of an annotator ({opinion.role})", document.where)
+        if opinion.seen is not None and not seen:
+            notes.left_out("which parts of a text were seen", document.where)
+        if opinion.score is not None or opinion.time is not None:
+            notes.left_out("score or time of an opinion", document.where)
 
 
 def checked_mark(text: str, start: int | None, end: int | None, label: str) -> Mark | str:

@@ -1,4 +1,4 @@
-"""One file of INCEpTION's or WebAnno's: one annotator's annotations of one document, read and written."""
+"""One file of INCEpTION's or WebAnno's: one annotator's work on one document."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from seqtruth.io.formats.cas import NAMED_ENTITY, Cas, Layers, marks_of, option
 from seqtruth.io.formats.cas_json import cas_json_text, read_cas_json
 from seqtruth.io.formats.cas_xmi import read_xmi, xmi_text
 from seqtruth.io.formats.file_names import name_of
+from seqtruth.io.formats.gathered import note_lost
 from seqtruth.io.formats.webanno_old import is_old, read_old
 from seqtruth.io.formats.webanno_tsv import read_tsv3
 from seqtruth.io.formats.webanno_tsv_writer import tsv_text
@@ -28,7 +29,8 @@ def kind_of(head: bytes) -> str | None:
         return "tsv"
     if b"<xmi:XMI" in start or b"http://www.omg.org/XMI" in start:
         return "xmi"
-    return "json" if start.lstrip()[:1] == b"{" and _JSON_SIGN.search(head) else None
+    old = b'"_context"' in head and b'"_views"' in head  # UIMA 2, recognised to be refused by name
+    return "json" if start.lstrip()[:1] == b"{" and (old or _JSON_SIGN.search(head)) else None
 
 
 def read_cas(data: bytes, where: str, notes: Notes) -> Cas:
@@ -67,6 +69,7 @@ def write_file(documents: Iterable[Document], path: Path, notes: Notes, **option
             "one file holds one annotator's marks on one document", where=str(path),
             got=f"{len(everything):,} documents", fix="write a folder, with the format 'inception'",
         )  # fmt: skip
+    note_lost(everything[0], notes, gold=True)
     lines = lines_of(everything[0], everything[0].opinions[0], kind, layer, notes)
     write_chunks(path, (line.encode() for line in lines))
 

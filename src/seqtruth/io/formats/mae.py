@@ -7,12 +7,12 @@
       <TAGS>
         <PERSON id="P0" spans="0~5" text="Alice" type="real" />
 
-``spans`` holds one stretch or several, ``0~5,8~11`` (UTF-16 units, as Java counts); MAE 1 wrote ``start``
-and ``end``. ``-1~-1`` marks no text at all: such tags, and links between tags, are counted and left out. The
-label is the name of the tag, or one of its attributes (``attribute=``).
+``spans`` holds one stretch or several, ``0~5,8~11`` (UTF-16 units, as Java counts); MAE 1 wrote
+``start`` and ``end``. ``-1~-1`` marks no text at all: such tags, and links between tags, are
+counted and left out. The label is the name of the tag, or one of its attributes (``attribute=``).
 
-The annotator is the end of the file's name, after the last ``_``: ``doc1_a1.xml``. Where that makes no
-sense (no two files share a beginning or an end) the annotator is the folder.
+The annotator is the end of the file's name, after the last ``_``: ``doc1_a1.xml``. Where that
+makes no sense (no two files share a beginning or an end) the annotator is the folder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.file_names import name_of
-from seqtruth.io.formats.gathered import Gathered, checked_pieces
+from seqtruth.io.formats.gathered import Gathered, checked_pieces, note_lost
 from seqtruth.io.formats.offsets import points_to_utf16, utf16_to_points
 from seqtruth.io.formats.safe_xml import Element, xml_safe, xml_tag, xml_text
 from seqtruth.io.formats.xml_files import (
@@ -125,6 +125,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes, **options: ob
 
 def _files(documents: Iterable[Document], notes: Notes) -> Iterator[tuple[str, str]]:
     for document in documents_by_id(documents):
+        note_lost(document, notes)
         if not document.opinions:
             notes.left_out("document that nobody annotated", document.where)
         latest = {opinion.annotator: opinion for opinion in document.opinions}
@@ -169,7 +170,8 @@ FORMAT = DocumentFormat(
         "attribute": "take the label from this attribute, where a tag has it",
     },
     cannot_carry=(
-        "scores", "roles (gold, model)", "labels that are no XML names", "documents nobody annotated",
+        "scores", "roles (gold, model)", "which parts of a text were seen",
+        "labels that are no XML names", "documents nobody annotated",
         "_ in annotators' names", "control characters",
     ),
 )  # fmt: skip

@@ -1,12 +1,12 @@
 """Offsets of tools that do not count code points: UTF-16 units, and what a reader calls characters.
 
-Java and JavaScript tools (INCEpTION, GATE, brat's and doccano's pages) count UTF-16 units, of which a
-character beyond U+FFFF takes two. Tools that say "grapheme" count extended grapheme clusters (Unicode
-annex 29): a letter with its accents, an emoji family or a flag is one.
+Java and JavaScript tools (INCEpTION, GATE, brat's and doccano's pages) count UTF-16 units, of
+which a character beyond U+FFFF takes two. Tools that say "grapheme" count extended grapheme
+clusters (Unicode annex 29): a letter with its accents, an emoji family or a flag is one.
 
-A converter is made once for a text and gives None for an offset that is outside the text or inside one
-of the units, as when a mark begins in the middle of an emoji; the caller says what becomes of the mark.
-A point that has no unit of its own, inside a cluster, is None as well.
+A converter is made once for a text and gives None for an offset that is outside the text or
+inside one of the units, as when a mark begins in the middle of an emoji; the caller says what
+becomes of the mark. A point that has no unit of its own, inside a cluster, is None as well.
 
 >>> to_points = utf16_to_points("a😀b")
 >>> [to_points(unit) for unit in range(6)]
@@ -33,6 +33,8 @@ def utf16_to_points(text: str) -> Converter:
     """From UTF-16 units to code points."""
     starts = [match.start() + i for i, match in enumerate(_ASTRAL.finditer(text))]
     length = len(text) + len(starts)
+    if not starts:
+        return lambda unit: unit if 0 <= unit <= length else None
 
     def convert(unit: int) -> int | None:
         if not 0 <= unit <= length:

@@ -1,8 +1,9 @@
 """XML without its dangers: no entities of its own, no outside files, no endless depth.
 
-The standard library's expat is used with its hooks instead of :mod:`defusedxml`: the hooks are ten lines,
-need no package, give the line of a fault, and can tell a harmless ``<!DOCTYPE collection SYSTEM "BioC.dtd">``
-(never fetched) from declarations inside the file, which are refused.
+The standard library's expat is used with its hooks instead of :mod:`defusedxml`: the hooks are
+ten lines, need no package, give the line of a fault, and can tell a harmless ``<!DOCTYPE
+collection SYSTEM "BioC.dtd">`` (never fetched) from declarations inside the file, which are
+refused.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 @dataclass(slots=True)
 class Element:
-    """An element; ``text`` is before the first child, ``tail`` after the element, ``line`` where it begins."""
+    """An element: ``text`` is before the first child, ``tail`` after its end, ``line`` its beginning."""
 
     tag: str
     attributes: dict[str, str]

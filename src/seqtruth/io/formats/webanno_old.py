@@ -1,17 +1,19 @@
 """WebAnno TSV 1 and 2, of the years before 2016, read.
 
-Version 2 names its layers in the first line, begins a sentence with ``#id=`` and ``#text=``, and writes a span
-as ``B-PER``, ``I-PER`` (``O`` or ``_`` where there is none), stacked ones divided by ``|``::
+Version 2 names its layers in the first line, begins a sentence with ``#id=`` and ``#text=``, and
+writes a span as ``B-PER``, ``I-PER`` (``O`` or ``_`` where there is none), stacked ones divided
+by ``|``::
 
      # de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity | value
     #id=1
     #text=Ms. Haag plays Elianti .
     1-1	Ms.	B-PER
 
-Version 1 has no first line; its columns are number, word, lemma, part of speech, entity, entity again and the
-dependency. Offsets are not in these files: words are looked for in the text of their sentence, and sentences
-are put on lines of their own. Stacked spans carry no numbers: an ``I-`` goes on with the open span at the
-same place in the cell that has its label, or with any that has it.
+Version 1 has no first line; its columns are number, word, lemma, part of speech, entity, entity
+again and the dependency. Offsets are not in these files: words are looked for in the text of
+their sentence, and sentences are put on lines of their own. Stacked spans carry no numbers: an
+``I-`` goes on with the open span at the same place in the cell that has its label, or with any
+that has it.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ def read_old(content: str, where: str, notes: Notes) -> Cas:
                 raise InputError(
                     "not a line of tokens", where=f"{where}:{number}", got=repr(row[:60])
                 )
-            cells = row.rstrip("\t").split("\t")
+            cells = row.split("\t")
             start = text[-1].find(cells[1], place)
             if start < 0 or text[-1][place:start].strip():
                 raise InputError(
@@ -99,7 +101,7 @@ def _spans(
     cas: Cas, cells: list[str], columns: dict[int, tuple[str, str]], token: tuple[int, int],
     open_spans: dict[tuple[int, int], int], where: str,
 ) -> dict[tuple[int, int], int]:  # fmt: skip
-    """Begin and go on with spans at a token; returns those that may go on, by column and place in the cell."""
+    """Begin and go on with spans at a token; those that may go on, by column and place in the cell."""
     now: dict[tuple[int, int], int] = {}
     for column, (layer, feature) in columns.items():
         cell = cells[column] if column < len(cells) else "_"

@@ -1,4 +1,4 @@
-"""WebAnno TSV 3.x, read: the table of tokens that INCEpTION and WebAnno export, a file a document and user.
+"""WebAnno TSV 3.x, read: INCEpTION's and WebAnno's table of tokens, a file a document and user.
 
 ::
 
@@ -11,12 +11,14 @@
     1-3	10-13	Bob	_
     1-3.1	10-11	B	*
 
-A cell holds the values of all annotations at this token, divided by ``|``; a number in brackets ties the
-tokens of one annotation together. ``_`` is nothing, ``*`` an annotation without value, ``1-3.1`` a part of a
-token. Offsets are UTF-16 units (files of scripts that counted code points are recognised by their words).
-Relations (``#T_RL``), chains (``#T_CH``) and links between annotations are counted and left out.
+A cell holds the values of all annotations at this token, divided by ``|``; a number in brackets
+ties the tokens of one annotation together. ``_`` is nothing, ``*`` an annotation without value,
+``1-3.1`` a part of a token. Offsets are UTF-16 units (files of scripts that counted code points
+are recognised by their words). Relations (``#T_RL``), chains (``#T_CH``) and links between
+annotations are counted and left out.
 
-The text between sentences is not in the file: as in INCEpTION, it is taken to be a line break and blanks.
+The text between sentences is not in the file: as in INCEpTION, it is taken to be a line break and
+blanks.
 """
 
 from __future__ import annotations
@@ -35,8 +37,7 @@ _VALUE_ESCAPE = re.compile(r"\\(->|[\[\]|_;tn*\\])")
 _TEXT_ESCAPE = re.compile(r"\\([tnfrb\\\x00-\x1f])")
 _JAVA_ESCAPE = re.compile(r"\\(u+[0-9A-Fa-f]{4}|[tnfrb\\\"'/])")
 _CONTROL = {"t": "\t", "n": "\n", "f": "\f", "r": "\r", "b": "\b"}
-_UNIT = re.compile(r"(\d{1,9})-(\d{1,9})(\.\d{1,9})?")
-_OFFSETS = re.compile(r"(\d{1,12})-(\d{1,12})")
+_UNIT = re.compile(r"\d{1,9}-\d{1,9}(\.\d{1,9})?\t(\d{1,12})-(\d{1,12})\t")
 
 
 @dataclass
@@ -122,26 +123,25 @@ def _sentences(rows: list[str], columns: list[_Column], minor: int, where: str) 
                 raise InputError(
                     "a token before any #Text= line", where=f"{where}:{number}", got=repr(row[:60])
                 )
-            sentences[-1].units.append(_unit(row, len(columns), f"{where}:{number}", number))
+            sentences[-1].units.append(_unit(row, len(columns), where, number))
             begun = True
     return [sentence for sentence in sentences if sentence.units]
 
 
 def _unit(row: str, columns: int, where: str, line: int) -> _Unit:
-    cells = row.split("\t")
-    id, offsets = _UNIT.fullmatch(cells[0]), _OFFSETS.fullmatch(cells[1] if len(cells) > 1 else "")
-    if id is None or offsets is None or len(cells) < 3:
+    found = _UNIT.match(row)
+    if found is None:
         raise InputError(
-            "not a line of tokens", where=where, got=repr(row[:60]),
+            "not a line of tokens", where=f"{where}:{line}", got=repr(row[:60]),
             fix="expected '1-1<tab>0-5<tab>word<tab>...'",
         )  # fmt: skip
-    values = cells[3:]
+    form, *values = row[found.end() :].split("\t")
     if len(values) < columns:
         raise InputError(
-            f"{len(values)} columns of annotations where the header names {columns}", where=where,
-            got=repr(row[:60]),
+            f"{len(values)} columns of annotations where the header names {columns}",
+            where=f"{where}:{line}", got=repr(row[:60]),
         )  # fmt: skip
-    return _Unit(int(offsets[1]), int(offsets[2]), cells[2], id[3] is not None, values, line)
+    return _Unit(int(found[2]), int(found[3]), form, found[1] is not None, values, line)
 
 
 def _layout(sentences: list[_Sentence], where: str) -> tuple[str, list[int], Converter]:
@@ -166,7 +166,7 @@ def _laid_out(
         gap = begin - units
         if not 0 <= gap <= 1_000_000:
             raise InputError(
-                "the sentence begins inside the one before" if gap < 0 else "a million blanks are missing",
+                "the sentence begins inside the one before" if gap < 0 else "too long a gap",
                 where=f"{where}:{sentence.units[0].line}", got=f"offset {begin} after {units}",
                 fix="offsets must count from the beginning of the document, as INCEpTION writes them",
             )  # fmt: skip
@@ -199,6 +199,8 @@ def _annotations(
 ) -> list[CasAnnotation]:
     found: dict[tuple[object, ...], CasAnnotation] = {}
     for unit in units:
+        if all(cell in ("_", "") for cell in unit.cells):
+            continue
         start, end, place = convert(unit.start), convert(unit.end), f"{where}:{unit.line}"
         for column, cell in zip(columns, unit.cells, strict=False):
             if cell in ("_", ""):

@@ -45,9 +45,7 @@ def tsv_text(
         return "|".join(values) or "_"
 
     starts = _sentence_starts(document, tokens)
-    for number, (first, after) in enumerate(
-        zip(starts, [*starts[1:], len(tokens)], strict=True), start=1
-    ):
+    for number, (first, after) in enumerate(pairwise([*starts, len(tokens)]), start=1):
         yield "\n"
         end = tokens[after][0] if after < len(tokens) else len(text)
         sentence = text[tokens[first][0] : end]

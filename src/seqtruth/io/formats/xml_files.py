@@ -26,7 +26,7 @@ def tell_xml(glimpse: Glimpse, sure: Callable[[bytes], float]) -> float:
 def xml_files(
     path: Path, root: Callable[[Element], bool], tool: str
 ) -> Iterator[tuple[str, Element, str]]:
-    """Name, content and place of every file that is the tool's; the others of a folder are passed over."""
+    """Name, content and place of every file of the tool's; others of a folder are passed over."""
     if path.is_file() and read_bytes(path)[:2] != b"PK":
         element = parse_xml(read_bytes(path), str(path))
         if not root(element):
