@@ -18,6 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from seqtruth.errors import InputError, ParameterError
@@ -108,7 +109,7 @@ def _read_report(
         quotes = {
             name: found for name in answers if (found := _quotes(row[name], where)) is not None
         }
-        time = row.get("_created_at") or None
+        time = _iso(row.get("_created_at", ""))
         unit.judgments.append((row["_worker_id"], quotes, time, where))
     marking = _marking(units, answers, notes, path)
     text = chosen.text or _text_column(units, columns, marking, path)
@@ -116,6 +117,14 @@ def _read_report(
         raise InputError(f"there is no column {text!r}", where=f"{path}:1")
     for name, unit in units.items():
         yield _document(name, unit, text, marking, notes, chosen)
+
+
+def _iso(text: str) -> str | None:
+    """``9/3/2018 15:14:10`` as ISO 8601; None where it is written in another way."""
+    try:
+        return datetime.strptime(text.strip(), "%m/%d/%Y %H:%M:%S").isoformat()
+    except ValueError:
+        return None
 
 
 def _quotes(cell: str, where: str) -> list[str] | None:
@@ -147,7 +156,8 @@ def _marking(units: dict[str, _Unit], answers: list[str], notes: Notes, path: Pa
     marking = [name for name in answers if filled[name]]
     if not marking:
         raise InputError(
-            "no answer is a list of quoted words", where=f"{path}:2", got=f"answers {', '.join(answers)}"[:120],
+            "no answer is a list of quoted words", where=f"{path}:2",
+            got=f"answers {', '.join(answers)}"[:120],
             fix="only text highlighting jobs whose report holds the words can be read",
         )  # fmt: skip
     return marking

@@ -91,7 +91,10 @@ def _said(value: list[Any], page: Page, by: By) -> list[Opinion]:
     if page.counts is not None and len(value) == len(page.counts) - 1:
         value = [one for one, (a, b) in zip(value, pairwise(page.counts), strict=True) if a < b]
     if len(value) == len(page.tokens):
-        return [_of_tags(value, page, by)]
+        unlabelled = bool(value) and all(
+            one is None or one in MISSING or one == "" for one in value
+        )
+        return [] if unlabelled else [_of_tags(value, page, by)]
     if not value and page.text:
         return [Opinion(by.annotator, (), by.role)]  # an empty list of spans
     raise InputError(
