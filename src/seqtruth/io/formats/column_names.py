@@ -174,10 +174,40 @@ _OTHER_LAYERS = frozenset(
 )
 
 
+#: What stands beside the word for labels and is no annotator.
+_NOBODY = frozenset(
+    (
+        "word",
+        "words",
+        "token",
+        "tokens",
+        "entity",
+        "entities",
+        "ner",
+        "seq",
+        "sequence",
+        "target",
+        "span",
+    )
+    + ("spans", "list", "sentence", "bio", "iob", "named_entity", "char", "text", "offsets", "str")
+)
+
+
+def is_other_layer(column: str) -> bool:
+    """Whether a column is of another layer by its name: ``chunk``, ``pos_tag``.
+
+    >>> is_other_layer("chunk_tags"), is_other_layer("position")
+    (True, False)
+    """
+    return any(part in _OTHER_LAYERS for part in plain(column).split("_"))
+
+
 def _owner(column: str, base: str, match: re.Match[str]) -> str:
     """The annotator's name in a column's, as it is written there."""
     before, after = match["before"], match["after"]
     name = after or before or ""
+    if name in _NOBODY:
+        return ""
     if len(plain(column)) != len(column):  # blanks were taken off or put together
         return name
     place = match.span("after" if after else "before")

@@ -50,7 +50,7 @@ class Choices:
     annotator: str
     options: Mapping[str, object] = field(default_factory=dict)
     names: Mapping[str, list[str]] = field(default_factory=dict)
-    #: Whose a column is, where a file says it: column to (annotator, role).
+    #: Whose a column is, where a file says it; with an empty name it is whoever signs the row.
     owners: Mapping[str, By] = field(default_factory=dict)
 
     @property
@@ -226,10 +226,11 @@ def _document(
     page = Page(text, tokens, unit or ("characters" if plan.text else ""), notes, where, counts)
     opinions: list[Opinion] = []
     for column, owner, role in plan.labels:
-        by = choices.owners.get(column) or By(
-            _both(signed, owner) or choices.annotator,
-            role if owner or role == "gold" else names.role_of(signed or choices.annotator),
-        )
+        by = choices.owners.get(column)
+        if by is None or not by.annotator:
+            owner = owner if by is None else ""
+            who = _both(signed, owner) or choices.annotator
+            by = By(who, role if owner or role == "gold" else names.role_of(who))
         found = opinions_in(record[column], page, by._replace(names=choices.names_of(column)))
         opinions += _signed(found, record)
     return Document(

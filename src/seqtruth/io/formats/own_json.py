@@ -51,8 +51,9 @@ def tell(glimpse: Glimpse) -> float:
         return 0.5 if _tag_columns(record, words[0]) or _has_spans(record) else 0.0
     if any(isinstance(fields.get(x), str) for x in names.TEXTS) and _has_spans(record):
         said = fields.get("annotations")
-        ours = isinstance(said, list) and said and isinstance(said[0], dict)
-        return 0.8 if ours and {"annotator", "role", "spans"} <= said[0].keys() else 0.4
+        first = said[0] if isinstance(said, list) and said else None
+        ours = isinstance(first, dict) and {"annotator", "role", "spans"} <= first.keys()
+        return 0.8 if ours else 0.4
     return 0.0
 
 

@@ -1,10 +1,10 @@
 """Tables of one's own with a row per span, and tables with a row per document and lists in cells.
 
 A row per span: columns for the document, the annotator, start, end and label, and the text (in each
-row, or in the first of a document), under the usual names (``doc``, ``document_id``, ``begin``, ``type``,
-``worker`` ...; see :mod:`.column_names`). A row without start, end and label says that the annotator saw
-the text and marked nothing. Where ``text`` holds the marked words only, the texts come from a folder
-(``texts=``, a file per document). Offsets count characters and ends are exclusive.
+row, or in the first of a document), under the usual names (``doc``, ``document_id``, ``begin``,
+``type``, ``worker`` ...; see :mod:`.column_names`). A row without start, end and label says that the
+annotator saw the text and marked nothing. Where ``text`` holds the marked words only, the texts come
+from a folder (``texts=``, a file per document). Offsets count characters and ends are exclusive.
 
 A row per document: ``text`` with ``entities``, or ``tokens`` with ``tags``, as JSON or as Python prints
 lists; or words and tags with blanks or commas between. They are read as :mod:`.labelled_records` says.
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seqtruth.errors import InputError, ParameterError
+from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion, Role
 from seqtruth.io.files import read_text
 from seqtruth.io.format import DocumentFormat, Glimpse
@@ -30,9 +30,8 @@ from seqtruth.io.formats.cell_lists import has_lists, records_of
 from seqtruth.io.formats.offsets import utf16_to_points
 from seqtruth.io.formats.quoted_offsets import fitted
 from seqtruth.io.formats.record_fields import mark_of, name_of, number_of, text_at, whole_of
+from seqtruth.io.formats.span_table_rows import HEADER, write
 from seqtruth.io.formats.table_source import Table, glimpse_table, open_table
-
-_HEADER = ["doc", "annotator", "role", "start", "end", "label", "pieces", "score", "quote", "text"]
 
 
 def tell(glimpse: Glimpse) -> float:
@@ -41,7 +40,7 @@ def tell(glimpse: Glimpse) -> float:
     known = names.plain_names(columns)
     if {"task", "worker", "label"} <= set(known):
         return 0.2
-    if columns == _HEADER:
+    if columns == HEADER:
         return 0.95
     places = names.find(known, names.STARTS) and names.find(known, names.ENDS)
     whose = names.find(known, names.TEXTS) or names.find(known, names.IDS)
@@ -72,10 +71,10 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
         return
     columns = _columns(table, options, path)
     folder = Path(str(texts)) if texts is not None else None
-    items = _gather(table, columns, folder is not None, path)
+    items = _gather(table, columns, folder is not None)
     if folder is None and columns.text is not None:
-        _check_texts(items, path)
-    for number, item in enumerate(items.values()):
+        _check_texts(items)
+    for number, item in enumerate(items):
         if folder is not None:
             item.text = _text_file(folder, item.id, item.where)
         yield _document(item, number, columns, choices, notes)
@@ -139,8 +138,8 @@ class _Item:
     rows: list[tuple[dict[str, Any], str]] = field(default_factory=list)
 
 
-def _gather(table: Table, columns: _Columns, elsewhere: bool, path: Path) -> dict[str, _Item]:
-    items: dict[str, _Item] = {}
+def _gather(table: Table, columns: _Columns, elsewhere: bool) -> list[_Item]:
+    items: dict[tuple[str, str], _Item] = {}
     for row, where in table.rows:
         if not row:
             continue
@@ -149,18 +148,18 @@ def _gather(table: Table, columns: _Columns, elsewhere: bool, path: Path) -> dic
         name = name_of(row[columns.doc]) if columns.doc is not None else None
         if name is None and text is None:
             raise InputError("the row names no document", where=where)
-        item = items.setdefault(name or f"\\0{text}", _Item(name or "", where))
+        item = items.setdefault((name or "", "" if name else text or ""), _Item(name or "", where))
         if item.text is None:
             item.text = text
         elif text is not None and text != item.text:
             item.others += 1
         item.rows.append((row, where))
-    return items
+    return list(items.values())
 
 
-def _check_texts(items: dict[str, _Item], path: Path) -> None:
+def _check_texts(items: list[_Item]) -> None:
     """Refuse texts that are the spans' words, and such as differ within a document."""
-    item = next((item for item in items.values() if item.others), None)
+    item = next((item for item in items if item.others), None)
     if item is not None:
         raise InputError(
             f"the text of document {item.id!r} is not the same in all its rows", where=item.where,
@@ -237,43 +236,6 @@ def _pieces(cell: Any, mark: Mark, notes: Notes, where: str) -> tuple[tuple[int,
         notes.left_out("pieces that do not make up their mark", where)
         return ()
     return pieces
-
-
-def write(documents: Iterable[Document], path: Path, notes: Notes, **options: object) -> None:
-    """Write CSV, or TSV to ``.tsv``; the text stands in the first row of each document."""
-    rows = (row for document in documents for row in _rows(document, notes))
-    unknown = set(options) - set(delimited.WRITE_OPTIONS)
-    if unknown:
-        raise ParameterError("there is no such option here", got=", ".join(sorted(unknown)))
-    delimited.write_delimited(path, _HEADER, rows, options)
-
-
-def _rows(document: Document, notes: Notes) -> Iterator[list[str]]:
-    where, text = document.where or document.id, document.text
-    if not text:
-        notes.left_out("document without text", where)
-    for what, lost in (("token", document.tokens), ("sentence", document.sentences)):
-        if lost is not None:
-            notes.left_out(f"{what} borders of a document", where)
-    first = text
-    if not document.opinions:
-        yield [document.id, *[""] * 8, text]
-    for opinion in document.opinions:
-        voice = [document.id, opinion.annotator, opinion.role]
-        for what, lost in (("part that was not seen", opinion.seen), ("time of labelling", opinion.time),
-                           ("score of a whole labelling", opinion.score)):  # fmt: skip
-            if lost is not None:
-                notes.left_out(what, where)
-        if not opinion.marks:
-            yield [*voice, *[""] * 6, first]
-            first = ""
-        for mark in opinion.marks:
-            pieces = ";".join(f"{a}-{b}" for a, b in mark.pieces)
-            score = "" if mark.score is None else repr(mark.score)
-            quote = text[mark.start : mark.end]
-            place = [str(mark.start), str(mark.end), mark.label, pieces, score]
-            yield [*voice, *place, quote, first]
-            first = ""
 
 
 FORMAT = DocumentFormat(

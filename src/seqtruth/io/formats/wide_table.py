@@ -42,6 +42,10 @@ _TAG = re.compile(r"O|o|[BIESLUM]-.+", re.DOTALL)
 _RESERVED = frozenset((*_TOKEN, *_SENTENCE, *_DOCUMENT, *names.ANNOTATORS, *names.IDS))
 
 
+#: What stands before tag columns' names in records, so that they are never taken for the others.
+_KEY = "tags of "
+
+
 class _Columns(NamedTuple):
     token: str
     ids: tuple[str, ...]
@@ -65,7 +69,7 @@ def _tag_columns(
     for column in columns:
         cells = [row[column] for row in rows if row.get(column) not in (None, "")]
         fit = all(isinstance(cell, str) and _TAG.fullmatch(cell) for cell in cells)
-        if cells and fit and column != token:
+        if cells and fit and column != token and not names.is_other_layer(column):
             found.append(column)
     return found
 
@@ -74,12 +78,13 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
     """Sentences, one by one where there is a column per annotator."""
     table = open_table(path, options)
     columns = _columns(table, options, path)
-    mine = {k: v for k, v in options.items() if k in ("annotator",)}
+    unnamed = str(options.get("annotator") or records.stem(path))
     owners = {
-        column: By(name or str(options.get("annotator") or records.stem(path)), role)
+        _KEY + column: By("" if columns.annotator else name or unnamed, role)
         for column, (name, role) in _owners(columns.tags).items()
     }
-    choices = records.choices(path, mine, owners={} if columns.annotator else owners)
+    said: dict[str, object] = {"labels": [_KEY + column for column in columns.tags]}
+    choices = records.choices(path, said, owners=owners)
     rows = _by_annotator if columns.annotator else _sentences
     yield from records.documents_of(rows(table, columns), choices, notes)
 
@@ -112,12 +117,15 @@ def _columns(table: Table, options: Mapping[str, object], path: Path) -> _Column
         ids = [x for x in (document, sentence) if x is not None]
     if annotator in tags:
         annotator = None
+    if annotator is not None and len(tags) > 1:
+        tags = [x.column for x in names.label_columns(tags, names.TAGS)][:1] or tags[:1]
     return _Columns(token, tuple(ids), annotator, tuple(tags))
 
 
 def _counts_rows(sample: list[dict[str, Any]], column: str) -> bool:
-    values = [row[column] for row in sample]
-    return len(values) > 1 and len(set(map(str, values))) == len(values)
+    values = {name_of(row[column]) for row in sample}
+    generic = names.plain(column) in ("id", "idx", "item")
+    return generic and len(sample) > 1 and None not in values and len(values) == len(sample)
 
 
 def _owners(columns: Iterable[str]) -> dict[str, tuple[str, Role]]:
@@ -151,14 +159,14 @@ def _sentences(table: Table, columns: _Columns) -> Iterator[tuple[dict[str, Any]
 
 
 def _empty(name: str, columns: _Columns) -> dict[str, Any]:
-    return {"id": name or None, "tokens": [], **{f"{x}": [] for x in columns.tags}}
+    return {"id": name or None, "tokens": [], **{_KEY + x: [] for x in columns.tags}}
 
 
 def _add(record: dict[str, Any], row: dict[str, Any], columns: _Columns, where: str) -> None:
     token = row[columns.token]
     record["tokens"].append(text_at(token if token is not None else "", "the token", where))
     for column in columns.tags:
-        record[column].append(row[column] if row[column] != "" else None)
+        record[_KEY + column].append(row[column] if row[column] != "" else None)
 
 
 def _by_annotator(table: Table, columns: _Columns) -> Iterator[tuple[dict[str, Any], str]]:
