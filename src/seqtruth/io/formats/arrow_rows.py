@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seqtruth.errors import InputError
-from seqtruth.io.formats.record_fields import shown
+from seqtruth.io.formats.checked_values import shown
 
 #: Rows turned into Python objects at a time.
 ROWS = 512

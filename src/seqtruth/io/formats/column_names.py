@@ -189,7 +189,6 @@ _NOBODY = frozenset(
         "target",
         "span",
     )
-    + ("spans", "list", "sentence", "bio", "iob", "named_entity", "char", "text", "offsets", "str")
 )
 
 

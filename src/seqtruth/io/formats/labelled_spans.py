@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Extents, Mark, Notes, Opinion, Role
 from seqtruth.io.formats import column_names as names
-from seqtruth.io.formats.record_fields import (
+from seqtruth.io.formats.checked_values import (
     first_of,
     mark_of,
     name_of,

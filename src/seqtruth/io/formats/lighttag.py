@@ -20,9 +20,7 @@ from typing import Any
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
-from seqtruth.io.formats.offsets import utf16_to_points
-from seqtruth.io.formats.quoted_offsets import fitted
-from seqtruth.io.formats.record_fields import (
+from seqtruth.io.formats.checked_values import (
     first_of,
     list_at,
     mapping_at,
@@ -31,6 +29,8 @@ from seqtruth.io.formats.record_fields import (
     text_at,
     whole_of,
 )
+from seqtruth.io.formats.offsets import utf16_to_points
+from seqtruth.io.formats.quoted_offsets import fitted
 from seqtruth.io.json_records import json_records
 
 _LISTS = ("examples", "annotations_and_examples")

@@ -27,9 +27,9 @@ from seqtruth.io.formats import column_names as names
 from seqtruth.io.formats import delimited
 from seqtruth.io.formats import labelled_records as records
 from seqtruth.io.formats.cell_lists import has_lists, records_of
+from seqtruth.io.formats.checked_values import mark_of, name_of, number_of, text_at, whole_of
 from seqtruth.io.formats.offsets import utf16_to_points
 from seqtruth.io.formats.quoted_offsets import fitted
-from seqtruth.io.formats.record_fields import mark_of, name_of, number_of, text_at, whole_of
 from seqtruth.io.formats.span_table_rows import HEADER, write
 from seqtruth.io.formats.table_source import Table, glimpse_table, open_table
 

@@ -27,8 +27,8 @@ from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats import column_names as names
 from seqtruth.io.formats import delimited
 from seqtruth.io.formats import labelled_records as records
+from seqtruth.io.formats.checked_values import name_of, text_at
 from seqtruth.io.formats.labelled_spans import By
-from seqtruth.io.formats.record_fields import name_of, text_at
 from seqtruth.io.formats.table_source import Table, glimpse_table, open_table
 from seqtruth.io.formats.token_tags import tags_of_marks, tokens_of
 
