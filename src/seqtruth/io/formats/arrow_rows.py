@@ -40,9 +40,9 @@ def parquet_rows(path: Path) -> Rows:
     try:
         file = pq.ParquetFile(path)
         schema = file.schema_arrow
+        wanted = _readable(schema)
     except _DAMAGES as error:
         raise _damaged("Parquet", path, error) from None
-    wanted = _readable(schema)
     pieces = file.iter_batches(ROWS, columns=wanted, use_threads=False)
     return Rows(tuple(wanted), dict(schema.metadata or {}), _rows("Parquet", path, pieces))
 
@@ -55,9 +55,9 @@ def arrow_rows(path: Path) -> Rows:
         source = pa.OSFile(str(path))
         reader = pa.ipc.open_file(source) if footed else pa.ipc.open_stream(source)
         schema = reader.schema
+        wanted = _readable(schema)
     except _DAMAGES as error:
         raise _damaged("Arrow", path, error) from None
-    wanted = _readable(schema)
 
     def pieces() -> Iterator[pa.RecordBatch]:
         numbers = range(reader.num_record_batches) if footed else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from seqtruth.errors import InputError
@@ -74,13 +75,14 @@ _GOLD = frozenset(
 )  # fmt: skip
 
 
-def plain(name: object) -> str:
+@lru_cache(4096)
+def plain(name: str) -> str:
     """A name as it is compared.
 
     >>> plain("Start Offset"), plain("\ufeffDoc.ID")
     ('start_offset', 'doc_id')
     """
-    text = str(name).strip().strip("\ufeff").lower()
+    text = name.strip().strip("\ufeff").lower()
     return re.sub(r"[\s\-.]+", "_", text)
 
 

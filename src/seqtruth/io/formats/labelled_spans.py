@@ -204,7 +204,8 @@ def _of_spans(value: list[Any], page: Page, by: By) -> list[Opinion]:
         if isinstance(label, int) and not isinstance(label, bool) and by.names is not None:
             label = _named(label, by.names, page.where)
         mark = _mark(page, start, end, label, fields)
-        who = name_of(first_of(fields, names.ANNOTATORS)) or by.annotator
+        signed = name_of(first_of(fields, names.ANNOTATORS)) if fields else None
+        who = signed or by.annotator
         marks = by_annotator.setdefault(who, [])
         if mark is not None:
             marks.append(mark)
@@ -256,11 +257,11 @@ def _mark(page: Page, start: Any, end: Any, label: Any, fields: dict[str, Any]) 
             return None
         a, b = page.tokens[counts[a]][0], page.tokens[counts[b] - 1][1]
     mark = mark_of(page.text, a, b, label, page.notes, page.where)
-    if mark is None:
-        return None
+    if mark is None or not fields:
+        return mark
     pieces = pairs_of(fields.get("pieces"), ()) or ()
     score = number_of(first_of(fields, names.SCORES))
     if pieces and (min(x for x, _ in pieces), max(y for _, y in pieces)) != (mark.start, mark.end):
         page.notes.left_out("pieces that do not make up their mark", page.where)
         pieces = ()
-    return mark._replace(pieces=pieces, score=score)
+    return mark._replace(pieces=pieces, score=score) if pieces or score is not None else mark

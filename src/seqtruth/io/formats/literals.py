@@ -12,7 +12,7 @@ from seqtruth.errors import InputError
 from seqtruth.io.formats.checked_values import shown
 
 #: Python's own parser takes some hundred bytes a character; JSON does not.
-MAX_PRINTED = 1 << 20
+MAX_PRINTED = 1 << 18
 _DEEP = 50
 _JOINED = re.compile(r"""['"]\s+['"]""")
 
