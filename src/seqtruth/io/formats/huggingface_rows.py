@@ -67,7 +67,6 @@ def _write_parquet(sheet: _Sheet, path: Path) -> None:
     schema = sheet.schema.with_metadata(metadata)
     rows = iter(sheet.rows)
     with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema) as writer:
-        writer.write_table(pa.Table.from_pylist([], schema))
         while group := list(islice(rows, _ROW_GROUP)):
             writer.write_table(pa.Table.from_pylist(group, schema))
 
