@@ -1,23 +1,26 @@
-# Three commands: make demo, make test, make lint (and make bench). All work in .venv, which they make
-# themselves.
+# Three commands: make demo, make test, make lint (and make bench, make dist). All work in .venv, which they
+# make themselves.
 PYTHON ?= python3
 EXTRAS ?=
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Slow tests (the evaluation data, whole builds, Spark) are for EXTRAS=all, which CI runs.
 ifeq ($(EXTRAS),all)
 GROUPS := test,dev,torch,transformers,weights,annotators,spark
+SELECT :=
 else
 GROUPS := test
+SELECT := -m "not slow"
 endif
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench dist clean
 
 demo: .venv/core
 	$(BIN)/seqtruth demo -o demo-output
 
 test: .venv/core
 	$(PIP) -e '.[$(GROUPS)]'
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(SELECT)
 
 lint: .venv/core
 	$(PIP) -e '.[dev]'
@@ -31,10 +34,17 @@ bench: .venv/core
 	$(PIP) -e '.[bench,spark]'
 	$(BIN)/python -m bench
 
+# Wheel and sdist, and the wheel tried in an empty environment.
+dist: .venv/core
+	$(PIP) build
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/python tools/try_wheel.py dist
+
 .venv/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(PIP) -e .
 	touch $@
 
 clean:
-	rm -rf .venv demo-output
+	rm -rf .venv demo-output dist

@@ -7,13 +7,13 @@ from importlib.util import find_spec
 
 _NEEDS = {
     "torch": [
-        "aggregators/neural.py",
-        "predictors/crf_layer.py",
-        "predictors/neural.py",
-        "predictors/training.py",
-        "predictors/transformer_body.py",
+        "methods/neural/training.py",
+        "predictors/torch/crf_layer.py",
+        "predictors/torch/network.py",
+        "predictors/torch/training.py",
+        "predictors/transformer/body.py",
     ],
-    "transformers": ["predictors/transformer_checkpoint.py"],
+    "transformers": ["predictors/transformer/checkpoint.py"],
 }
 collect_ignore = [
     f"src/seqtruth/{module}"

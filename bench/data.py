@@ -22,7 +22,7 @@ TYPES = ("LOC", "MISC", "ORG", "PER")
 #: In the order in which our schemes number them, so that ties are alphabetical everywhere.
 LABELS = (*(f"B-{t}" for t in TYPES), *(f"I-{t}" for t in TYPES), "O")
 OUTSIDE = 8
-N_WORKERS = 200
+N_ANNOTATORS = 200
 PER_SENTENCE = 5
 SHORTEST, LONGEST = 8, 32
 SENTENCES_PER_BLOCK = 10_000
@@ -46,11 +46,11 @@ class Habits(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Some sentences: ``lengths[S]``, ``workers[S, 5]``, ``gold[T]`` and the tags of each of the
+    """Some sentences: ``lengths[S]``, ``annotators[S, 5]``, ``gold[T]`` and the tags of each of the
     five, ``tags[5, T]``."""
 
     lengths: np.ndarray
-    workers: np.ndarray
+    annotators: np.ndarray
     gold: np.ndarray
     tags: np.ndarray
 
@@ -69,8 +69,8 @@ class Files:
 def habits(seed: int) -> Habits:
     """All annotators' habits: from nearly perfect to careless."""
     rng = np.random.default_rng([seed, 2**31])
-    care = rng.beta(1.3, 2.0, N_WORKERS)  # 0: perfect, 1: careless
-    vary = rng.uniform(0.6, 1.4, (5, N_WORKERS))
+    care = rng.beta(1.3, 2.0, N_ANNOTATORS)  # 0: perfect, 1: careless
+    vary = rng.uniform(0.6, 1.4, (5, N_ANNOTATORS))
     most = np.array([0.7, 0.25, 0.45, 0.15, 0.03])
     return Habits(*np.clip(most[:, None] * care * vary, 0.001, 0.95))
 
@@ -80,20 +80,20 @@ def block(seed: int, number: int, n_sentences: int, who: Habits) -> Block:
     rng = np.random.default_rng([seed, number])
     full = SENTENCES_PER_BLOCK
     lengths = rng.integers(SHORTEST, LONGEST + 1, full)
-    workers = np.sort(
-        np.argpartition(rng.random((full, N_WORKERS)), PER_SENTENCE, axis=1)[:, :PER_SENTENCE],
+    annotators = np.sort(
+        np.argpartition(rng.random((full, N_ANNOTATORS)), PER_SENTENCE, axis=1)[:, :PER_SENTENCE],
         axis=1,
     )
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     gold, (sentence, start, size, kind) = _truth(rng, offsets)
     tags = np.stack(
         [
-            _reading(rng, offsets, sentence, start, size, kind, workers[:, k], who)
+            _reading(rng, offsets, sentence, start, size, kind, annotators[:, k], who)
             for k in range(PER_SENTENCE)
         ]
     )
     end = offsets[n_sentences]
-    return Block(lengths[:n_sentences], workers[:n_sentences], gold[:end], tags[:, :end])
+    return Block(lengths[:n_sentences], annotators[:n_sentences], gold[:end], tags[:, :end])
 
 
 def _truth(
@@ -123,14 +123,14 @@ def _truth(
 
 def _reading(
     rng: np.random.Generator, offsets: np.ndarray, sentence: np.ndarray, start: np.ndarray,
-    size: np.ndarray, kind: np.ndarray, worker: np.ndarray, who: Habits,
+    size: np.ndarray, kind: np.ndarray, annotator: np.ndarray, who: Habits,
 ) -> np.ndarray:  # fmt: skip
-    """What one annotator per sentence (``worker[S]``) makes of the true spans."""
+    """What one annotator per sentence (``annotator[S]``) makes of the true spans."""
     tags = np.full(offsets[-1], OUTSIDE, np.int8)
-    owner = np.repeat(worker, np.diff(offsets))
+    owner = np.repeat(annotator, np.diff(offsets))
     false = np.flatnonzero(rng.random(len(owner)) < who.invent[owner])
     _paint(tags, false, np.ones(len(false), np.int64), rng.integers(0, 4, len(false)), 0)
-    by = worker[sentence]
+    by = annotator[sentence]
     seen = rng.random(len(by)) >= who.miss[by]
     wrong = rng.random(len(by)) < who.mistype[by]
     kind = np.where(wrong, (kind + rng.integers(1, 4, len(by))) % 4, kind)
@@ -221,12 +221,12 @@ def crowd_table(part: Block, first: int, schema: pa.Schema) -> pa.Table:
     offsets = np.concatenate([[0], np.cumsum(part.lengths)])
     row = np.repeat(np.arange(n * PER_SENTENCE), lengths)
     tag = part.tags[row % PER_SENTENCE, offsets[row // PER_SENTENCE] + index]
-    names = pa.array([f"w{k:03d}" for k in range(N_WORKERS)])
+    names = pa.array([f"w{k:03d}" for k in range(N_ANNOTATORS)])
     return _table(
         schema,
         row // PER_SENTENCE,
         task_names(first, n),
-        part.workers.reshape(-1)[row],
+        part.annotators.reshape(-1)[row],
         names,
         index,
         tag,
@@ -245,14 +245,14 @@ def gold_table(part: Block, first: int, schema: pa.Schema) -> pa.Table:
 
 
 def _table(
-    schema: pa.Schema, task: np.ndarray, tasks: pa.Array, worker: np.ndarray, workers: pa.Array,
+    schema: pa.Schema, task: np.ndarray, tasks: pa.Array, annotator: np.ndarray, annotators: pa.Array,
     index: np.ndarray, tag: np.ndarray,
 ) -> pa.Table:  # fmt: skip
     def coded(codes: np.ndarray, values: pa.Array) -> pa.DictionaryArray:
         return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), values)
 
     columns = [
-        coded(task, tasks), coded(worker, workers), pa.array(index.astype(np.int32)),
+        coded(task, tasks), coded(annotator, annotators), pa.array(index.astype(np.int32)),
         coded(tag, pa.array(LABELS)),
     ]  # fmt: skip
     return pa.table(columns, schema=schema)

@@ -10,7 +10,7 @@ import numpy as np
 
 import seqtruth as st
 from bench import peers_numpy
-from seqtruth.inference import Chain, forward_backward
+from seqtruth.kernels.chain import Chain, forward_backward
 
 #: HMM-crowd without words: the files have none.
 METHODS = {
@@ -20,7 +20,7 @@ METHODS = {
     "mace": lambda rounds: st.MACE(restarts=5, tol=0, max_iter=rounds),
     "hmm-crowd": lambda rounds: st.HMMCrowd(text_features=False, tol=0, max_iter=rounds),
     "bsc-seq": lambda rounds: st.BSCSeq(tol=0, max_iter=rounds),
-    "aggslc": lambda rounds: st.AggSLC(tol=0, max_iter=rounds),
+    "aggslc": lambda rounds: st.AggSLC(predictor=None, tol=0, max_iter=rounds),
 }
 
 
@@ -36,7 +36,7 @@ class Ours:
 
     def fit(self, data: Any, rounds: int) -> tuple[Any, list[float]]:
         result = METHODS[self.method](rounds).fit(data)
-        return result, [step.seconds for step in result.trace.steps]
+        return result, [step.seconds for step in result.history.steps]
 
     def write(self, result: Any, data: Any, path: str) -> None:
         result.write(path)

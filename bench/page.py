@@ -28,7 +28,7 @@ HOW = """## How it is measured
 
 - **Data**: a seeded crowd (`bench/data.py`): sentences of 8 to 32 tokens, 9 IOB2 labels, 88 % O, each
   labelled by 5 of 200 annotators who miss spans, misplace their ends, mistake types, invent some and
-  begin some with I-. A long Parquet table (task, worker, token_index, label as text), one row per
+  begin some with I-. A long Parquet table (task, annotator, token_index, label as text), one row per
   token annotation; the size counts rows. The truth is apart and only used for the scores.
 - **From file to file**: reading the Parquet table, all rounds, writing one label per token to
   Parquet. The plain NumPy versions get the columns that our reader makes and write nothing: compare

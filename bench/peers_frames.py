@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 @dataclass(frozen=True)
 class Codes:
-    """A long table with numbers for names; ``frame`` has token, worker, label."""
+    """A long table with numbers for names; ``frame`` has token, annotator, label."""
 
     frame: pd.DataFrame
     task: np.ndarray

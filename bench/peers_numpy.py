@@ -1,6 +1,6 @@
 """The same maths in plain NumPy: what one would write in an afternoon, without loops per token.
 
-``token``, ``worker`` and ``tag`` are flat columns, one entry per annotation.
+``token``, ``annotator`` and ``tag`` are flat columns, one entry per annotation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import seqtruth as st
-from seqtruth.ties import sentence_keys
+from seqtruth.kernels.random import sentence_keys
 
 SMALLEST = 1e-10
 #: As in AggSLC: y* is clipped here inside logarithms of losses, and here inside the decoder.
@@ -21,13 +21,13 @@ FORBIDDEN = -1e9
 
 
 class Columns(NamedTuple):
-    """A crowd as flat columns: who (``worker``) gave which ``tag`` to which ``token``."""
+    """A crowd as flat columns: who (``annotator``) gave which ``tag`` to which ``token``."""
 
     token: np.ndarray
-    worker: np.ndarray
+    annotator: np.ndarray
     tag: np.ndarray
     offsets: np.ndarray
-    n_workers: int
+    n_annotators: int
     scheme: Any
     ids: Any
 
@@ -47,9 +47,9 @@ def columns(crowd: Any) -> Columns:
     starts = np.concatenate([[0], np.cumsum(lengths)])
     index = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
     token = np.repeat(offsets[crowd.row_sentence], lengths) + index
-    worker = np.repeat(crowd.row_worker.astype(np.int64), lengths)
+    annotator = np.repeat(crowd.row_annotator.astype(np.int64), lengths)
     return Columns(
-        token, worker, crowd.tags.astype(np.int64), offsets, crowd.n_workers, crowd.scheme,
+        token, annotator, crowd.tags.astype(np.int64), offsets, crowd.n_annotators, crowd.scheme,
         crowd.corpus.sentence_ids,
     )  # fmt: skip
 
@@ -66,17 +66,17 @@ def dawid_skene_m_step(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Class prior [L] and confusion matrices [W, given, true] of posteriors."""
     n = c.n_labels
-    cell = c.worker * n + c.tag
+    cell = c.annotator * n + c.tag
     counts = np.stack(
-        [np.bincount(cell, q[c.token, k], c.n_workers * n) for k in range(n)], axis=1
-    ).reshape(c.n_workers, n, n)
+        [np.bincount(cell, q[c.token, k], c.n_annotators * n) for k in range(n)], axis=1
+    ).reshape(c.n_annotators, n, n)
     counts += smoothing
     return q.mean(axis=0), counts / counts.sum(axis=1, keepdims=True)
 
 
 def dawid_skene_e_step(c: Columns, prior: np.ndarray, confusion: np.ndarray) -> np.ndarray:
     """[T, L]: posteriors."""
-    logs = np.log(np.maximum(confusion, SMALLEST))[c.worker, c.tag]
+    logs = np.log(np.maximum(confusion, SMALLEST))[c.annotator, c.tag]
     scores = np.log(np.maximum(prior, SMALLEST)) + np.stack(
         [np.bincount(c.token, logs[:, k], c.n_tokens) for k in range(c.n_labels)], axis=1
     )
@@ -181,10 +181,10 @@ def _draw(key: np.ndarray, place: np.ndarray) -> np.ndarray:
 def aggslc_vote(
     c: Columns, weights: np.ndarray, units: np.ndarray, keys: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The Y* step: labels and mean loss of every worker over the tokens at stake."""
+    """The Y* step: labels and mean loss of every annotator over the tokens at stake."""
     n = c.n_labels
     flat = c.token * n + c.tag
-    y = np.bincount(flat, np.maximum(weights, 1e-12)[c.worker], c.n_tokens * n).reshape(-1, n)
+    y = np.bincount(flat, np.maximum(weights, 1e-12)[c.annotator], c.n_tokens * n).reshape(-1, n)
     y = y * units
     y /= y.sum(axis=1, keepdims=True)
     choice = (y >= y.max(axis=1, keepdims=True) * (1 - 1e-9)).argmax(axis=1)
@@ -197,17 +197,17 @@ def aggslc_vote(
     entity = c.scheme.is_entity
     stake = entity[c.tag] | entity[tags][c.token]
     loss = -np.log(np.maximum(y.reshape(-1)[flat], CLIP)) * xi[c.token] * stake
-    stakes = np.bincount(c.worker, stake, c.n_workers)
-    losses = np.bincount(c.worker, loss, c.n_workers)
-    return tags, np.divide(losses, stakes, out=np.zeros(c.n_workers), where=stakes > 0)
+    stakes = np.bincount(c.annotator, stake, c.n_annotators)
+    losses = np.bincount(c.annotator, loss, c.n_annotators)
+    return tags, np.divide(losses, stakes, out=np.zeros(c.n_annotators), where=stakes > 0)
 
 
 def aggslc(c: Columns, rounds: int) -> tuple[np.ndarray, np.ndarray, list[float]]:
     """AggSLC without a predictor, our defaults: labels, weights, and the seconds of each round."""
     units = np.where(c.scheme.is_entity, 2.0, 1.0)
     keys = sentence_keys(c.ids, 0)
-    tags, losses = aggslc_vote(c, np.ones(c.n_workers), np.ones(c.n_labels), None)
-    weights, seconds = np.ones(c.n_workers), []
+    tags, losses = aggslc_vote(c, np.ones(c.n_annotators), np.ones(c.n_labels), None)
+    weights, seconds = np.ones(c.n_annotators), []
     for _ in range(rounds):
         began = time.perf_counter()
         losses = np.maximum(losses, 1e-9)

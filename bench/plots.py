@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
+from seqtruth.paper.plots import standalone
 from seqtruth.report.figures import Frame, svg, wide, words
-from seqtruth.reproduction.plots import standalone
 
 #: Colours beyond the reports' five are theirs again, with dashes.
 DASHES = ("", "6 3", "2 3", "9 3 2 3")

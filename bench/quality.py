@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 import seqtruth as st
 from bench.data import LABELS
-from seqtruth.data import Labelling
+from seqtruth.data.crowd import Labelling
+from seqtruth.data.scheme import Scheme
 from seqtruth.metrics import span_scores
-from seqtruth.scheme import Scheme
 
 BATCH = 1 << 20
 

@@ -18,7 +18,7 @@ def aggregate(spec: dict[str, Any]) -> dict[str, Any]:
     began = time.perf_counter()
     import seqtruth as st
 
-    method = st.AggSLC(tol=0, max_iter=spec["rounds"])
+    method = st.AggSLC(predictor=None, tol=0, max_iter=spec["rounds"])
     if spec["engine"] != "spark":  # kernels are loaded before the clock starts
         method.fit(_crowd(spec["engine"], spec["warm"])).write(spec["out"])
     loaded = time.perf_counter()
@@ -26,14 +26,14 @@ def aggregate(spec: dict[str, Any]) -> dict[str, Any]:
     fitted = time.perf_counter()
     result.write(spec["out"])
     done = time.perf_counter()
-    weights = dict(zip(result.workers.names, result.workers.weight.tolist(), strict=True))
+    weights = dict(zip(result.annotators.names, result.annotators.weight.tolist(), strict=True))
     return {
         "engine": spec["engine"],
         "import_seconds": loaded - began,
         "fit_seconds": fitted - loaded,
         "write_seconds": done - fitted,
         "seconds": done - loaded,
-        "rounds": len(result.trace),
+        "rounds": len(result.history),
         "peak_bytes": peak_bytes(),
         "weights": weights,
     }
@@ -45,7 +45,7 @@ def _crowd(engine: str, path: str) -> Any:
     if engine == "memory":
         return st.read(path)
     if engine == "streamed":
-        from seqtruth.engine.streamed import ParquetParts
+        from seqtruth.engine.streaming import ParquetParts
 
         return ParquetParts(path)
     os.environ["PYSPARK_PYTHON"] = sys.executable

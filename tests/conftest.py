@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,23 @@ import seqtruth as st
 settings.register_profile("seqtruth", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("seqtruth")
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
-
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """Folder of the evaluation data, in the layout of ``st.datasets``."""
-    if not (SHARED / "ner" / "sentences.tsv.gz").is_file():
-        pytest.skip("the evaluation data is not here (it may not be redistributed)")
-    return SHARED
+    """Folder of the evaluation data, found as users find it, through ``SEQTRUTH_DATA``."""
+    named = os.environ.get("SEQTRUTH_DATA", "")
+    if not (Path(named) / "ner" / "sentences.tsv.gz").is_file():
+        pytest.skip("the evaluation data is not here: SEQTRUTH_DATA names no folder with it")
+    return Path(named)
+
+
+@pytest.fixture(scope="session")
+def fixtures_dir() -> Path:
+    """Folder of real files of annotation tools (``SEQTRUTH_FIXTURES``)."""
+    named = os.environ.get("SEQTRUTH_FIXTURES", "")
+    if not (Path(named) / "label_studio").is_dir():
+        pytest.skip("the tools' files are not here: SEQTRUTH_FIXTURES names no folder with them")
+    return Path(named)
 
 
 @pytest.fixture(scope="session")

@@ -52,7 +52,7 @@ DOCS = {"val": {"doc-a": HARBOUR, "doc-z": NOBODY}, "test": {"doc-b": MARKET}}
 
 
 def ner_files(root: str = "task1") -> dict[str, str]:
-    """The repository's archive, every worker with another quirk."""
+    """The repository's archive, every annotator with another quirk."""
     files = {
         f"{root}/{part}/ground_truth/{doc}.txt": conll(sentences)
         for part, docs in DOCS.items()

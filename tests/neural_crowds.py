@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 
 PEOPLE, PLACES = ["Ann", "Bob", "Eve", "Kim"], ["Ames", "Oslo", "Rome"]
 REST = ["ran", "saw", "in", "near", "the", "old", "dog", "."]

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd
-from seqtruth.scheme import KINDS, Scheme
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.scheme import KINDS, Scheme
 
 #: Text that every format must carry: any character but controls, surrogates and white space.
 visible = st.characters(exclude_categories=("Cc", "Cs", "Z", "Cn", "Cf"))
@@ -56,14 +56,14 @@ def crowds(draw, kinds=KINDS, missing: bool = True, corpus=None, max_workers: in
     """A crowd with any tags (also illegal paths), absent rows and, unless told, missing tags."""
     sentences = draw(corpora() if corpus is None else corpus)
     scheme = draw(schemes(kinds))
-    workers = draw(st.lists(names, min_size=1, max_size=max_workers, unique=True))
-    n_pairs = sentences.n_sentences * len(workers)
+    annotators = draw(st.lists(names, min_size=1, max_size=max_workers, unique=True))
+    n_pairs = sentences.n_sentences * len(annotators)
     seen = np.array(draw(st.lists(st.booleans(), min_size=n_pairs, max_size=n_pairs)), bool)
-    sentence, worker = np.nonzero(seen.reshape(sentences.n_sentences, len(workers)))
+    sentence, annotator = np.nonzero(seen.reshape(sentences.n_sentences, len(annotators)))
     n_tags = int(np.diff(sentences.token_offsets)[sentence].sum())
     tag = st.integers(-1 if missing else 0, len(scheme.labels) - 1)
     tags = np.array(draw(st.lists(tag, min_size=n_tags, max_size=n_tags)), np.int8)
-    return Crowd(sentences, scheme, tuple(workers), sentence, worker, tags)
+    return Crowd(sentences, scheme, tuple(annotators), sentence, annotator, tags)
 
 
 @st.composite
@@ -75,13 +75,13 @@ def marked_texts(draw) -> tuple[str, dict[str, list[dict[str, object]]]]:
     )
     text = "".join(draw(st.lists(alphabet, max_size=20)))
     marked: dict[str, list[dict[str, object]]] = {}
-    for worker in draw(st.lists(names, max_size=3, unique=True)):
+    for annotator in draw(st.lists(names, max_size=3, unique=True)):
         edges = sorted(draw(st.sets(st.integers(0, len(text)), max_size=6)))
         spans = []
         for start, end in zip(edges[::2], edges[1::2], strict=False):
             if not text[start].isspace() and not text[end - 1].isspace():
                 spans.append({"start": start, "end": end, "label": draw(type_names)})
-        marked[worker] = spans
+        marked[annotator] = spans
     return text, marked
 
 
@@ -111,8 +111,8 @@ def spelled(crowd: Crowd) -> dict[tuple[str, str], list[str | None]]:
     labels = [*crowd.scheme.labels, None]
     ids = crowd.corpus.sentence_ids.to_pylist()
     return {
-        (ids[s], crowd.workers[w]): [
+        (ids[s], crowd.annotators[w]): [
             labels[t] for t in crowd.tags[crowd.row_offsets[r] : crowd.row_offsets[r + 1]]
         ]
-        for r, (s, w) in enumerate(zip(crowd.row_sentence, crowd.row_worker, strict=True))
+        for r, (s, w) in enumerate(zip(crowd.row_sentence, crowd.row_annotator, strict=True))
     }

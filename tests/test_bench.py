@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as hs
 
 import seqtruth as st
-from seqtruth.inference import Chain, forward_backward
+from seqtruth.kernels.chain import Chain, forward_backward
 
 data = pytest.importorskip("bench.data", reason="bench/ is not beside the tests")
 from bench import peers_numpy  # noqa: E402
@@ -66,11 +66,11 @@ def test_dawid_skene_in_numpy_gives_our_posteriors(crowd, rounds: int) -> None:
 def test_aggslc_in_numpy_gives_our_labels_and_weights(crowd, rounds: int) -> None:
     tags, weights, _ = peers_numpy.aggslc(peers_numpy.columns(crowd), rounds)
     seen: list[object] = []
-    ours = st.AggSLC(tol=0, max_iter=rounds).fit(crowd, progress=seen.append)
+    ours = st.AggSLC(predictor=None, tol=0, max_iter=rounds).fit(crowd, progress=seen.append)
     if len(seen) < rounds:  # nothing changed any more
         tags, weights, _ = peers_numpy.aggslc(peers_numpy.columns(crowd), len(seen))
     assert (ours.tags == tags).all()
-    np.testing.assert_allclose(ours.workers.weight, weights, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(ours.annotators.weight, weights, rtol=1e-6, atol=1e-9)
 
 
 @settings(max_examples=20, deadline=None)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import seqtruth as st
-from seqtruth.checks import small_crowd
 from seqtruth.cli import main
+from seqtruth.testing import small_crowd
 
 FAST = "aggslc:predictor=none"
 
@@ -24,7 +24,7 @@ FAST = "aggslc:predictor=none"
 def files(tmp_path: Path) -> Path:
     crowd = small_crowd()
     st.write(crowd, tmp_path / "crowd.conll")
-    st.write(crowd.select_workers(["w0"]), tmp_path / "gold.conll")
+    st.write(crowd.select_annotators(["w0"]), tmp_path / "gold.conll")
     return tmp_path
 
 
@@ -131,7 +131,7 @@ def test_tag_reads_text_and_writes_labels(files: Path, capsys: pytest.CaptureFix
 def test_simulate(files: Path) -> None:
     code = run("simulate", files / "gold.conll", "-o", files / "sim.jsonl", "--seed", 5)
     assert code == 0
-    assert st.read(files / "sim.jsonl").n_workers > 3
+    assert st.read(files / "sim.jsonl").n_annotators > 3
 
 
 def test_info(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -403,7 +403,7 @@ def test_bad_outputs_are_refused_before_the_work(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("it ran")
 
-    monkeypatch.setattr("seqtruth.aggregators.MajorityVote.fit", never)
+    monkeypatch.setattr("seqtruth.methods.MajorityVote.fit", never)
     (files / "folder").mkdir()
     (files / "full").mkdir()
     (files / "full" / "a.conll").write_text("a O\n")
@@ -466,12 +466,12 @@ def test_wrong_settings_are_named(
 
 
 def test_settings_have_the_type_of_their_field() -> None:
-    from seqtruth.cli.methods import make_method
+    from seqtruth.methods import make_method
 
-    made = make_method("aggslc:predictor=none;class_weights=inverse;tol=0;folds=3", 4, True)
+    made = make_method("aggslc:predictor=none;class_weights=inverse;tol=0;folds=3", seed=4)
     assert isinstance(made, st.AggSLC) and made.class_weights == "inverse" and made.tol == 0.0
     assert made.folds == 3 and made.seed == 4 and made.predictor is None
-    again = make_method("aggslc:predictor=none;class_weights=3", 4, True)
+    again = make_method("aggslc:predictor=none;class_weights=3", seed=4)
     assert isinstance(again, st.AggSLC) and again.class_weights == 3.0
 
 
@@ -489,23 +489,21 @@ def test_accord_is_the_default(files: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_methods_get_their_usual_predictor(monkeypatch: pytest.MonkeyPatch) -> None:
-    from seqtruth.cli.methods import make_method
+    from seqtruth.methods import make_method
     from seqtruth.predictors import CRF, BiLSTM, Ensemble
 
     found = importlib.util.find_spec("json")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: found)
-    best, mixed = (
-        make_method("accord", 3, True),
-        make_method("accord:predictor=bilstm+crf", 3, True),
-    )
+    best, mixed = make_method("accord", seed=3), make_method("accord:predictor=bilstm+crf", seed=3)
     for made, kinds in ((best, [CRF, BiLSTM]), (mixed, [BiLSTM, CRF])):
         assert isinstance(made, st.Accord) and made.seed == 3
-        assert isinstance(made.predictor, Ensemble)
-        assert [type(member) for member in made.predictor.members] == kinds
+        predictor = made.resolved(has_text=True).predictor
+        assert isinstance(predictor, Ensemble)
+        assert [type(member) for member in predictor.members] == kinds
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert isinstance(getattr(make_method("accord", 0, True), "predictor", None), CRF)
-    assert getattr(make_method("accord", 0, False), "predictor", 1) is None
-    assert isinstance(getattr(make_method("aggslc", 0, True), "predictor", None), CRF)
+    assert isinstance(st.Accord().resolved(has_text=True).predictor, CRF)
+    assert st.Accord().resolved(has_text=False).predictor is None
+    assert isinstance(st.AggSLC().resolved(has_text=True).predictor, CRF)
 
 
 @pytest.mark.parametrize(
@@ -554,7 +552,7 @@ def test_info_shows_who_copies(files: Path, capsys: pytest.CaptureFixture[str]) 
     assert run("info", files / "copied.jsonl", "--json") == 0
     facts = json.loads(capsys.readouterr().out)
     each, pairs = facts["each annotator"], facts["closest pairs"]
-    assert {row["annotator"] for row in each} == {*small_crowd().workers, "copy"}
+    assert {row["annotator"] for row in each} == {*small_crowd().annotators, "copy"}
     assert sum(row["sentences"] for row in each) == facts["annotations"]
     assert {pairs[0]["first"], pairs[0]["second"]} == {"w3", "copy"} and pairs[0]["span F1"] == 1
     assert [row["span F1"] for row in pairs] == sorted((r["span F1"] for r in pairs), reverse=True)

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 
-from seqtruth import compiled
+from seqtruth.kernels import jit
 
 
 def _twice(x: float) -> float:
@@ -19,28 +19,28 @@ def _twice(x: float) -> float:
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of our own with nothing in it, and no kernels but those made from here on."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(compiled, "_KERNELS", [])
+    monkeypatch.setattr(jit, "_KERNELS", [])
 
 
 def test_only_a_compilation_is_told_and_only_once(fresh: None) -> None:
     told: list[str] = []
-    compiled.when_compiling(lambda: told.append("compiling"))
-    made = compiled.kernel(_twice)
-    assert not compiled.kernels_are_cached()
+    jit.when_compiling(lambda: told.append("compiling"))
+    made = jit.kernel(_twice)
+    assert not jit.kernels_are_cached()
     assert made(1.5) == 3.0
     assert told == ["compiling"]
     assert made(np.float32(2)) == 4.0  # compiled once more, for another type
     assert told == ["compiling"]
-    assert compiled.kernels_are_cached()
-    compiled.when_compiling(lambda: told.append("again"))
-    assert compiled.kernel(_twice)(2.5) == 5.0  # from the cache
+    assert jit.kernels_are_cached()
+    jit.when_compiling(lambda: told.append("again"))
+    assert jit.kernel(_twice)(2.5) == 5.0  # from the cache
     assert told == ["compiling"]
-    compiled.when_compiling(None)
+    jit.when_compiling(None)
 
 
 def test_nobody_is_told_who_does_not_ask(fresh: None) -> None:
     told: list[str] = []
-    compiled.when_compiling(lambda: told.append("compiling"))
-    compiled.when_compiling(None)
-    compiled.kernel(_twice)(1.5)
+    jit.when_compiling(lambda: told.append("compiling"))
+    jit.when_compiling(None)
+    jit.kernel(_twice)(1.5)
     assert not told

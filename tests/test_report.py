@@ -14,18 +14,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seqtruth import report
-from seqtruth.aggregators import AggSLC, DawidSkene, MajorityVote
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
 from seqtruth.datasets import demo
 from seqtruth.errors import DataError, SeqTruthWarning
+from seqtruth.history import History, Step
+from seqtruth.methods import AggSLC, DawidSkene, MajorityVote
 from seqtruth.metrics import evaluate
 from seqtruth.report.confidence import honesty, triage
 from seqtruth.report.content import annotators, percent
 from seqtruth.report.figures import number, ticks
 from seqtruth.report.mistakes import mistakes
 from seqtruth.report.review import items
-from seqtruth.trace import Step, Trace
 from strategies import crowds
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
@@ -104,7 +104,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def result(data):
-    return AggSLC().fit(data.crowd)
+    return AggSLC(predictor=None).fit(data.crowd)
 
 
 def test_the_whole_page(data, result):
@@ -115,7 +115,7 @@ def test_the_whole_page(data, result):
     assert "http" not in text.replace("http-equiv", "")
     assert page.tags.count("svg") == 4
     assert page.tags.count("mark") > 10
-    for name in data.crowd.workers:
+    for name in data.crowd.annotators:
         assert name in page.words
     for part in ("What to accept", "Whom to trust", "What to review", "What was found",
                  "How it converged", "Where it comes from", "Against the gold standard"):  # fmt: skip
@@ -139,7 +139,7 @@ def test_the_spammer_stands_first_and_his_vice_is_named(data, result):
 
 def test_same_result_same_bytes(data, result, tmp_path):
     report.write(result, tmp_path / "a.html", data.crowd)
-    report.write(AggSLC().fit(data.crowd), tmp_path / "b.html", data.crowd)
+    report.write(AggSLC(predictor=None).fit(data.crowd), tmp_path / "b.html", data.crowd)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {"a.html", "b.html"}
 
@@ -155,10 +155,10 @@ def test_everything_is_escaped():
         "bob": [[f"B-{EVIL}", "I-" + EVIL, "O", "O"]],
     }
     crowd = Crowd.of(votes, tokens, "iob2", ids=["<b>id</b>"])
-    result = fit(AggSLC(), crowd)
+    result = fit(AggSLC(predictor=None), crowd)
     result = replace(result, provenance={EVIL: EVIL, "parameters": {EVIL: EVIL}})
     step = Step(1, 1.0, {EVIL: 1.0})
-    result = replace(result, trace=Trace((step,), EVIL, EVIL))
+    result = replace(result, history=History((step,), EVIL, EVIL))
     text = report.render(result, crowd, evaluate(result, result), title=f"</title>{EVIL}")
     page = checked(text)
     assert "<script" not in text.lower() and "<img" not in text.lower() and "<b>id" not in text
@@ -230,11 +230,11 @@ def test_reviewed_spans_have_the_confidence_of_spans(data, result):
                 assert piece.confidence == spans[item.name, text] <= 0.5
 
 
-@pytest.mark.parametrize("method", [MajorityVote(), DawidSkene(), AggSLC()])
+@pytest.mark.parametrize("method", [MajorityVote(), DawidSkene(), AggSLC(predictor=None)])
 def test_every_method_has_a_page(data, method):
     fitted = fit(method, data.crowd)
     page = checked(report.render(fitted, data.crowd))
-    assert ("How it converged" in page.words) == bool(fitted.trace.steps)
+    assert ("How it converged" in page.words) == bool(fitted.history.steps)
 
 
 def test_without_crowd_or_tokens(data):
@@ -267,7 +267,7 @@ def test_sentences_nobody_labelled_are_counted_and_not_reviewed():
     ],
     ids=["one annotator", "no spans", "no labels", "no tokens", "plain", "no sentences"],
 )
-@pytest.mark.parametrize("method", [MajorityVote(), AggSLC()])
+@pytest.mark.parametrize("method", [MajorityVote(), AggSLC(predictor=None)])
 def test_odd_crowds(crowd, method):
     fitted = fit(method, crowd)
     checked(report.render(fitted, crowd))
@@ -281,13 +281,13 @@ def test_any_crowd_has_a_page(crowd):
 
 
 def test_numbers_that_are_none(result):
-    workers = replace(
-        result.workers,
-        agreement=np.full(len(result.workers), np.nan),
-        weight=np.where(np.arange(len(result.workers)) % 2, np.nan, -1.0),
+    annotators = replace(
+        result.annotators,
+        agreement=np.full(len(result.annotators), np.nan),
+        weight=np.where(np.arange(len(result.annotators)) % 2, np.nan, -1.0),
     )
     steps = (Step(1, float("nan"), {"part": float("inf")}), Step(2, -1e12, {"part": 0.0}))
-    odd = replace(result, workers=workers, trace=Trace(steps, "max_iter", "lower bound"))
+    odd = replace(result, annotators=annotators, history=History(steps, "max_iter", "lower bound"))
     page = checked(report.render(odd))
     assert "too little to judge" in page.words and "limit of rounds" in page.words
 
@@ -298,15 +298,15 @@ def test_the_page_is_bounded():
     words = [["x" * 500] * 300 for _ in range(n)]
     corpus = Corpus.of(words)
     rows = np.repeat(np.arange(n), 2)
-    worker = np.stack([np.arange(n) % many, (np.arange(n) + 1) % many], axis=1)
-    worker.sort(axis=1)
+    annotator = np.stack([np.arange(n) % many, (np.arange(n) + 1) % many], axis=1)
+    annotator.sort(axis=1)
     labels = ["O", *(f"B-type{k}" for k in range(50))]
     tags = rng.integers(0, len(labels), 2 * n * 300)
     names = [f"{'somebody' * 30}-{w}" for w in range(many)]
-    crowd = Crowd.build(corpus, labels, names, rows, worker.ravel(), tags, "iob2")
+    crowd = Crowd.build(corpus, labels, names, rows, annotator.ravel(), tags, "iob2")
     fitted = fit(MajorityVote(), crowd)
     steps = tuple(Step(k + 1, float(k), {"a": 1.0, "b": 2.0}) for k in range(5000))
-    text = report.render(replace(fitted, trace=Trace(steps, "converged")), crowd)
+    text = report.render(replace(fitted, history=History(steps, "converged")), crowd)
     checked(text)
     assert len(text) < 1_000_000
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.spans import extract
 from seqtruth.errors import ParameterError
-from seqtruth.metrics import worker_scores
+from seqtruth.metrics import annotator_scores
 from seqtruth.simulation import DEFAULT_CAST, VICES, Annotator, parse, simulate
-from seqtruth.spans import extract
 from strategies import crowds, spelled
 
 TYPES = ("LOC", "ORG", "PER")
@@ -66,7 +66,7 @@ def test_every_row_is_legal_and_on_sentences_with_gold(gold, cast, seed, difficu
     crowd = simulate(gold, cast, seed=seed, difficulty=difficulty)
     scheme = crowd.scheme
     assert scheme == gold.scheme
-    assert crowd.workers == tuple(one.name for one in cast)
+    assert crowd.annotators == tuple(one.name for one in cast)
     has_gold = {s for (s, _), tags in spelled(gold).items() if not tags or set(tags) != {None}}
     for (sentence, _), tags in spelled(crowd).items():
         assert sentence in has_gold or not tags
@@ -124,7 +124,7 @@ def test_a_faultless_annotator_writes_the_gold(gold):
 def test_rates_are_what_they_are_said_to_be(rate, difficulty):
     gold = a_gold()
     crowd = simulate(gold, [Annotator(name="x", **{rate: 0.3})], difficulty=difficulty)
-    scores = worker_scores(crowd, gold)
+    scores = annotator_scores(crowd, gold)
     assert scores.recall[0] == pytest.approx(0.7, abs=0.02)
     assert scores.precision[0] == pytest.approx(1.0 if rate == "miss" else 0.7, abs=0.02)
 
@@ -178,8 +178,8 @@ def test_so_many_annotators_label_each_document(n, seed):
     corpus = Corpus.of([["Ann"]] * 40, documents=[f"d{i // 4}" for i in range(40)])
     gold = Crowd.build(corpus, ["O", "B-PER"], ["gold"], range(40), [0] * 40, [0, 1] * 20, "iob2")
     crowd = simulate(gold, seed=seed, per_sentence=n)
-    seen = np.zeros((40, crowd.n_workers), bool)
-    seen[crowd.row_sentence, crowd.row_worker] = True
+    seen = np.zeros((40, crowd.n_annotators), bool)
+    seen[crowd.row_sentence, crowd.row_annotator] = True
     assert (seen.sum(axis=1) == n).all()
     assert all((seen[i] == seen[i - i % 4]).all() for i in range(40))
 
@@ -188,9 +188,9 @@ def test_coverage_is_a_share_of_documents_or_a_chance():
     gold = a_gold(2000)
     cast = [Annotator(name="busy", coverage=0.2), *(Annotator(name=f"free-{i}") for i in range(3))]
     alone = simulate(gold, cast)
-    assert alone.worker_sentences[0] == pytest.approx(400, abs=60)
-    assert (alone.worker_sentences[1:] == 2000).all()
-    drawn = simulate(gold, cast, per_sentence=2).worker_sentences
+    assert alone.annotator_sentences[0] == pytest.approx(400, abs=60)
+    assert (alone.annotator_sentences[1:] == 2000).all()
+    drawn = simulate(gold, cast, per_sentence=2).annotator_sentences
     assert drawn[0] < drawn[1:].min() / 2
 
 

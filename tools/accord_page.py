@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import seqtruth as st
-from seqtruth.cli.methods import make_method
 from seqtruth.datasets.ner import load_held_out
+from seqtruth.methods import make_method
 from seqtruth.metrics.calibration import calibration
 
 MAIN = {"accord": "CRF and BiLSTM (`seqtruth[torch]`)", "accord:predictor=crf": "CRF alone (core)"}
@@ -83,7 +83,7 @@ def _run_other(spec: str, seed: int, folder: Path) -> dict[str, Any]:
     """A tagger from PICO abstracts without gold, on those with gold."""
     data = st.datasets.load("pico", data_dir=folder, unlabelled=True)
     began = time.perf_counter()
-    result = make_method(spec, seed, True).fit(data.crowd[data.splits["dev"]])
+    result = make_method(spec, seed=seed).fit(data.crowd[data.splits["dev"]])
     assert result.tagger is not None
     labels = {name: np.flatnonzero(data.splits[name]) for name in SPLITS["pico"]}
     return {
@@ -103,7 +103,7 @@ def _run(dataset: str, spec: str, seed: int, folder: Path) -> dict[str, Any]:
         return _run_other(spec, seed, folder)
     data = st.datasets.load(dataset, data_dir=folder)
     began = time.perf_counter()
-    result = make_method(spec, seed, True).fit(data.crowd)
+    result = make_method(spec, seed=seed).fit(data.crowd)
     row: dict[str, Any] = {
         "dataset": dataset, "spec": spec, "seed": seed, "seconds": time.perf_counter() - began,
         "scores": {},

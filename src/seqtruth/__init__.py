@@ -12,7 +12,14 @@ from seqtruth._version import __version__
 
 if TYPE_CHECKING:
     from seqtruth import datasets, metrics, predictors
-    from seqtruth.aggregators import (
+    from seqtruth.aggregation import aggregate
+    from seqtruth.data.corpus import Corpus
+    from seqtruth.data.crowd import Crowd, Labelling
+    from seqtruth.data.scheme import Scheme
+    from seqtruth.engine import stream
+    from seqtruth.errors import SeqTruthError
+    from seqtruth.io import read, write
+    from seqtruth.methods import (
         BSC,
         CATD,
         CRFMA,
@@ -28,50 +35,44 @@ if TYPE_CHECKING:
         LSTMCrowd,
         MajorityVote,
         OptSLA,
-        aggregate,
     )
-    from seqtruth.corpus import Corpus
-    from seqtruth.data import Crowd, Labelling
-    from seqtruth.engine import stream
-    from seqtruth.errors import SeqTruthError
-    from seqtruth.io import read, write
+    from seqtruth.metrics import evaluate
     from seqtruth.predictors import Tagger, Transformer
-    from seqtruth.result import Result, evaluate
-    from seqtruth.scheme import Scheme
+    from seqtruth.result import Result
     from seqtruth.simulation import simulate
 
 _HOMES = {
-    "Accord": "aggregators",
-    "AggSLC": "aggregators",
-    "BSC": "aggregators",
-    "BSCSeq": "aggregators",
-    "BSCSeqIF": "aggregators",
-    "CATD": "aggregators",
-    "CRFMA": "aggregators",
-    "CRH": "aggregators",
-    "Corpus": "corpus",
-    "Crowd": "data",
-    "CrowdLayer": "aggregators",
-    "DawidSkene": "aggregators",
-    "HMMCrowd": "aggregators",
-    "LSTMCrowd": "aggregators",
-    "Labelling": "data",
-    "MACE": "aggregators",
-    "MajorityVote": "aggregators",
-    "OptSLA": "aggregators",
+    "Accord": "methods",
+    "AggSLC": "methods",
+    "BSC": "methods",
+    "BSCSeq": "methods",
+    "BSCSeqIF": "methods",
+    "CATD": "methods",
+    "CRFMA": "methods",
+    "CRH": "methods",
+    "Corpus": "data.corpus",
+    "Crowd": "data.crowd",
+    "CrowdLayer": "methods",
+    "DawidSkene": "methods",
+    "HMMCrowd": "methods",
+    "LSTMCrowd": "methods",
+    "Labelling": "data.crowd",
+    "MACE": "methods",
+    "MajorityVote": "methods",
+    "OptSLA": "methods",
     "Result": "result",
-    "Scheme": "scheme",
+    "Scheme": "data.scheme",
     "SeqTruthError": "errors",
     "Tagger": "predictors",
     "Transformer": "predictors",
-    "aggregate": "aggregators",
-    "evaluate": "result",
+    "aggregate": "aggregation",
+    "evaluate": "metrics",
     "read": "io",
     "simulate": "simulation",
     "stream": "engine",
     "write": "io",
 }
-_ROOMS = ("aggregators", "checks", "datasets", "engine", "errors", "metrics", "predictors")
+_ROOMS = ("methods", "testing", "datasets", "engine", "errors", "metrics", "predictors")
 
 __all__ = [
     "BSC",

@@ -3,6 +3,9 @@
 Nothing in it is ever executed: arrays are read with pickling off, strings are bytes and offsets, and
 the zip's own checksums find a truncated or altered file. Times are left out of the file, so that the
 same content gives the same bytes.
+
+Kernels walk arrays without looking at their bounds, so whoever takes arrays out of a file declares what
+they must be, as :class:`Column`, and has them looked at by :func:`check` before anything else.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +23,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from seqtruth.atomic import atomic_path
 from seqtruth.errors import InputError
-from seqtruth.io.files import atomic_path
 
 Arrays = dict[str, npt.NDArray[Any]]
 VERSION = 1
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+#: What reading a zip that is none, or a damaged one, may raise.
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, OSError, NotImplementedError,
+    RuntimeError, MemoryError,
+)  # fmt: skip
 
 
 def save(path: str | Path, kind: str, meta: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
@@ -53,6 +62,16 @@ def is_archive(path: str | Path) -> bool:
         return False
 
 
+def kind_of(path: str | Path) -> str | None:
+    """``"result"``, ``"tagger"`` …: what a file says it is; None where it is none of ours."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            head = json.loads(file.read("meta.json"))
+        return str(head["format"]).removeprefix("seqtruth-")
+    except (*_DAMAGE, TypeError, AttributeError):
+        return None
+
+
 def load(path: str | Path, kind: str) -> tuple[dict[str, Any], Arrays]:
     """Read what :func:`save` wrote; anything else is an :class:`InputError`."""
     where = str(path)
@@ -78,8 +97,7 @@ def load(path: str | Path, kind: str) -> tuple[dict[str, Any], Arrays]:
                 for name in file.namelist()
                 if name.endswith(".npy")
             }
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, OSError,
-            NotImplementedError, RuntimeError, MemoryError) as error:  # fmt: skip
+    except _DAMAGE as error:
         raise InputError(
             f"this is not a saved {kind}, or it is damaged ({error})",
             where=where,
@@ -111,6 +129,95 @@ def unpack_strings(name: str, arrays: Arrays, where: str) -> pa.Array:
     except (KeyError, IndexError, ValueError, pa.ArrowInvalid) as error:
         raise InputError(f"the column {name!r} is damaged ({error})", where=where) from error
     return column
+
+
+@dataclass(frozen=True)
+class Column:
+    """What an array of a file must be.
+
+    Parameters
+    ----------
+    kind : ``"int"``, ``"float"`` or ``"bytes"``.
+    shape : sizes, as numbers or by name (``"labels"``, ``"sentences+1"``); the same name is the same
+        size everywhere in the file.
+    low, below : entries are at least ``low`` and less than ``below``, a number or the name of a size.
+    rising : entries never decrease.
+    nan : floats may be nan (never infinite).
+    optional : the array may be missing.
+    """
+
+    kind: str
+    shape: tuple[int | str, ...]
+    low: float | None = None
+    below: float | str | None = None
+    rising: bool = False
+    nan: bool = False
+    optional: bool = False
+
+
+_KINDS = {"int": "iu", "float": "f", "bytes": "u"}
+
+
+def check(
+    arrays: Mapping[str, Any], columns: Mapping[str, Column], sizes: Mapping[str, int]
+) -> dict[str, int]:
+    """Raise ValueError, naming the array, where one is not what it must be; returns all sizes.
+
+    >>> columns = {"tags": Column("int", ("tokens",), -1, "labels")}
+    >>> check({"tags": np.array([0, 2])}, columns, {"labels": 3})["tokens"]
+    2
+    >>> check({"tags": np.array([0, 3])}, columns, {"labels": 3})
+    Traceback (most recent call last):
+    ...
+    ValueError: tags must be below 3
+    """
+    known = dict(sizes)
+    for name, column in columns.items():
+        if name not in arrays:
+            if column.optional:
+                continue
+            raise ValueError(f"{name} is missing")
+        array = arrays[name]
+        if array.dtype.kind not in _KINDS[column.kind]:
+            raise ValueError(f"{name} must hold {column.kind}s, not {array.dtype}")
+        _check_shape(name, array.shape, column.shape, known)
+        _check_entries(name, array, column, known)
+    return known
+
+
+def _check_shape(
+    name: str, found: tuple[int, ...], wanted: tuple[int | str, ...], known: dict[str, int]
+) -> None:
+    fits = len(found) == len(wanted)
+    for size, want in zip(found, wanted, strict=False):
+        if isinstance(want, str):
+            stem, _, more = want.partition("+")
+            want = known.setdefault(stem, size - int(more or 0)) + int(more or 0)
+        fits = fits and size == want
+    if not fits:
+        raise ValueError(f"{name} has shape {found}, not ({', '.join(map(str, wanted))})")
+
+
+def _check_entries(
+    name: str, array: npt.NDArray[Any], column: Column, known: Mapping[str, int]
+) -> None:
+    if not array.size or column.kind == "bytes":
+        return
+    below = known[column.below] if isinstance(column.below, str) else column.below
+    if column.kind == "float":
+        strange = np.isinf(array).any() if column.nan else not np.isfinite(array).all()
+        if strange:
+            raise ValueError(f"{name} must be finite")
+        if column.nan:
+            array = array[~np.isnan(array)]
+    if not array.size:
+        return
+    if column.low is not None and array.min() < column.low:
+        raise ValueError(f"{name} must be at least {column.low:g}")
+    if below is not None and array.max() >= below:
+        raise ValueError(f"{name} must be below {below:g}")
+    if column.rising and (np.diff(array) < 0).any():
+        raise ValueError(f"{name} must never decrease")
 
 
 def within(arrays: Arrays, folder: str) -> Arrays:

@@ -61,3 +61,7 @@ class ConvergenceWarning(SeqTruthWarning):
 
 class DataWarning(SeqTruthWarning):
     """The input is usable but something about it deserves a look."""
+
+
+class PluginWarning(SeqTruthWarning):
+    """A method, predictor or format of another package cannot be used."""

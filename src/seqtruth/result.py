@@ -1,25 +1,35 @@
-"""What an aggregator hands back."""
+"""What an aggregator hands back: plain data, with conveniences that call the rooms above."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import importlib
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from seqtruth import archive, io, metrics, report
-from seqtruth.compiled import F32, F64, I64, Bool
-from seqtruth.corpus import Corpus, count
-from seqtruth.data import Crowd, Labelling
-from seqtruth.errors import DataError, InputError
-from seqtruth.metrics import Evaluation, Sentences, Source
+from seqtruth.annotators import Annotators
+from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.spans import extract
+from seqtruth.errors import DataError, ParameterError
+from seqtruth.frames import in_library
+from seqtruth.history import History
+from seqtruth.html import html_line, html_table
+from seqtruth.kernels.arrays import F32, F64, Bool
+from seqtruth.plural import count
 from seqtruth.predictors.tagger import Tagger
-from seqtruth.scheme import Scheme
-from seqtruth.spans import extract
-from seqtruth.trace import Trace
+
+if TYPE_CHECKING:
+    from seqtruth.metrics import Evaluation
+
+__all__ = ["Annotators", "Result", "Span"]
+
+#: What :meth:`Result.to_frame` can make.
+FRAMES = ("tokens", "spans", "sentences", "annotators")
 
 
 class Span(NamedTuple):
@@ -35,52 +45,6 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Workers:
-    """How much each annotator is trusted, worst first when listed (who labelled nothing comes last).
-
-    Parameters
-    ----------
-    names : annotators in the crowd's order, as are the other columns.
-    weight : the method's own measure of reliability; larger is better.
-    sentences, tokens : how much each labelled.
-    agreement : strict span F1 of each annotator against the aggregated labels; nan where neither
-        has a span.
-    confusion : float32[W, L, L], P(tag | true label) where the method estimates it.
-    """
-
-    names: tuple[str, ...]
-    weight: F64
-    sentences: I64
-    tokens: I64
-    agreement: F64
-    confusion: F32 | None = None
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        for w in np.lexsort((np.array(self.names), self.weight, self.sentences == 0)):
-            yield {
-                "annotator": self.names[w],
-                "weight": float(self.weight[w]),
-                "sentences": int(self.sentences[w]),
-                "tokens": int(self.tokens[w]),
-                "agreement": float(self.agreement[w]),
-            }
-
-    def __str__(self) -> str:
-        wide = max([len("annotator"), *map(len, self.names)])
-        lines = [f"{'annotator':<{wide}}  weight  sentences  agreement"]
-        for row in self:
-            agreement = "–" if np.isnan(row["agreement"]) else f"{row['agreement']:.3f}"
-            lines.append(
-                f"{row['annotator']:<{wide}}  {row['weight']:6.3f}  {row['sentences']:>9,}"
-                f"  {agreement:>9}"
-            )
-        return "\n".join(lines)
-
-
-@dataclass(frozen=True, eq=False)
 class Result(Labelling):
     """Aggregated labels and everything known about them.
 
@@ -89,22 +53,26 @@ class Result(Labelling):
     corpus, scheme, tags : the labelling; -1 marks tokens of sentences that nobody labelled and no
         predictor judged.
     probabilities : float32[T, L].
-    workers : reliability of each annotator.
-    trace : the rounds of the method and why it stopped.
+    annotators : reliability of each annotator.
+    history : the rounds of the method and why it stopped.
     tagger : the trained tagger, where a predictor took part.
     provenance : version, method, parameters, seed and the digest of the input.
     of_span : float32[T], probability that the span a token is in is right, where the method has one
         of its own (else that of the span's weakest tag).
     of_sentence : float64[S], probability that a whole sentence is right, likewise (else ξ).
+    crowd : the annotations it was made from; saved only where asked for.
+    warnings : what was warned of while it was made.
     """
 
     probabilities: F32
-    workers: Workers
-    trace: Trace = field(default_factory=Trace)
+    annotators: Annotators
+    history: History = field(default_factory=History)
     tagger: Tagger | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
     of_span: F32 | None = None
     of_sentence: F64 | None = None
+    crowd: Crowd | None = None
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         shape = (self.corpus.n_tokens, len(self.scheme.labels))
@@ -178,9 +146,35 @@ class Result(Labelling):
             )  # fmt: skip
         return out
 
-    def write(self, path: str | Path, format: str | None = None) -> None:
-        """Write the labels in any format that :func:`seqtruth.read` reads."""
-        io.write(self.as_crowd(), path, format, self.token_confidence, self.of_span)
+    @property
+    def labels(self) -> list[list[str | None]]:
+        """The labels of each sentence as strings; None where there is none.
+
+        :meth:`to_frame` has them as a column.
+        """
+        names = np.array([*self.scheme.labels, None], object)
+        flat = names[self.tags].tolist()
+        offsets = self.corpus.token_offsets.tolist()
+        return [flat[a:b] for a, b in pairwise(offsets)]
+
+    def to_frame(self, kind: str = "tokens", library: str = "arrow") -> Any:
+        """The result as a table.
+
+        Parameters
+        ----------
+        kind : ``"tokens"``, ``"spans"``, ``"sentences"`` or ``"annotators"`` (worst first).
+        library : ``"arrow"``, ``"pandas"`` or ``"polars"``.
+        """
+        if kind not in FRAMES:
+            raise ParameterError(f"a frame is one of {', '.join(FRAMES)}", got=repr(kind))
+        if kind == "annotators":
+            return self.annotators.to_frame(library)
+        columns = {"tokens": _tokens, "spans": _spans, "sentences": _sentences}[kind](self)
+        return in_library(pa.table(columns), library)
+
+    def write(self, path: str | Path, format: str | None = None, **options: Any) -> None:
+        """Write the labels in any format that :func:`seqtruth.read` reads: :func:`seqtruth.write`."""
+        _room("io").write(self, path, format, **options)
 
     def report(
         self, path: str | Path, crowd: Crowd | None = None, scores: Evaluation | None = None
@@ -189,125 +183,111 @@ class Result(Labelling):
 
         Parameters
         ----------
-        crowd : lets the page show who said what.
+        crowd : lets the page show who said what, where the result does not know its crowd.
         scores : from :func:`seqtruth.evaluate`, where there is a gold standard.
         """
-        report.write(self, path, crowd=crowd, scores=scores)
+        _room("report").write(self, path, crowd=crowd, scores=scores)
 
-    def save(self, path: str | Path) -> None:
-        """Save everything to one file (no pickle); :meth:`load` reads it back."""
-        corpus, workers = self.corpus, self.workers
-        arrays: archive.Arrays = {
-            "tags": self.tags,
-            "probabilities": self.probabilities,
-            "token_offsets": corpus.token_offsets,
-            "sentence_document": corpus.sentence_document,
-            "workers/weight": workers.weight,
-            "workers/sentences": workers.sentences,
-            "workers/tokens": workers.tokens,
-            "workers/agreement": workers.agreement,
-        }
-        optional = {
-            "workers/confusion": workers.confusion,
-            "of_span": self.of_span,
-            "of_sentence": self.of_sentence,
-        }
-        arrays |= {name: column for name, column in optional.items() if column is not None}
-        for name in ("sentence_ids", "tokens", "texts"):
-            column = getattr(corpus, name)
-            if column is not None:
-                arrays |= archive.pack_strings(name, column)
-        for name in ("char_starts", "char_ends"):
-            if getattr(corpus, name) is not None:
-                arrays[name] = getattr(corpus, name)
-        tagger = None
-        if self.tagger is not None:
-            tagger, parts = self.tagger.state()
-            arrays |= archive.under(parts, "tagger")
-        meta = {
-            "scheme": self.scheme.kind,
-            "labels": list(self.scheme.labels),
-            "documents": list(corpus.documents),
-            "workers": list(workers.names),
-            "trace": self.trace.to_dict(),
-            "provenance": self.provenance,
-            "tagger": tagger,
-        }
-        archive.save(path, "result", meta, arrays)
+    def evaluate(self, gold: Any, strict: str = "conlleval") -> Evaluation:
+        """Score against a gold standard: :func:`seqtruth.evaluate`."""
+        found: Evaluation = _room("metrics").evaluate(self, gold, strict=strict)
+        return found
+
+    def save(self, path: str | Path, crowd: bool = False) -> None:
+        """Save everything to one file (no pickle); :meth:`load` reads it back.
+
+        Parameters
+        ----------
+        crowd : with the annotations it was made from, so that a report made later shows who said what.
+        """
+        _room("result_file").save(self, path, crowd)
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
         """Read a saved result; a truncated or foreign file is an :class:`InputError`."""
-        where = str(path)
-        meta, arrays = archive.load(path, "result")
-        try:
-            strings = {
-                name: archive.unpack_strings(name, arrays, where)
-                for name in ("sentence_ids", "tokens", "texts")
-                if f"{name}.bytes" in arrays
-            }
-            corpus = Corpus(
-                arrays["token_offsets"],
-                strings["sentence_ids"],
-                strings.get("tokens"),
-                tuple(meta["documents"]),
-                arrays["sentence_document"],
-                strings.get("texts"),
-                arrays.get("char_starts"),
-                arrays.get("char_ends"),
-            )
-            workers = Workers(
-                tuple(meta["workers"]),
-                arrays["workers/weight"],
-                arrays["workers/sentences"],
-                arrays["workers/tokens"],
-                arrays["workers/agreement"],
-                arrays.get("workers/confusion"),
-            )
-            tagger = None
-            if meta["tagger"] is not None:
-                parts = archive.within(arrays, "tagger")
-                tagger = Tagger.from_state(meta["tagger"], parts, where)
-            return cls(
-                corpus,
-                Scheme.of(meta["scheme"], meta["labels"]),
-                arrays["tags"],
-                arrays["probabilities"],
-                workers,
-                Trace.from_dict(meta["trace"]),
-                tagger,
-                meta["provenance"],
-                arrays.get("of_span"),
-                arrays.get("of_sentence"),
-            )
-        except (KeyError, TypeError, ValueError, IndexError, DataError) as error:
-            raise InputError(f"the saved result is damaged ({error!r})", where=where) from error
+        found: Result = _room("result_file").load(path)
+        return found
 
     def __str__(self) -> str:
         method = self.provenance.get("method", "labels")
         spans = len(extract(self.tags, self.corpus.token_offsets, self.scheme).start)
         text = f"{method}: {count(self.corpus.n_sentences, 'sentence')} · {count(spans, 'span')}"
-        text += f" · {count(len(self.workers), 'annotator')}"
-        if self.trace.steps:
-            text += f" · {count(len(self.trace), 'round')} ({self.trace.stop_reason})"
+        text += f" · {count(len(self.annotators), 'annotator')}"
+        if self.history.steps:
+            text += f" · {count(len(self.history), 'round')} ({self.history.stop_reason})"
         unlabelled = int((~self.labelled).sum())
         return text + (f" · {count(unlabelled, 'sentence')} unlabelled" if unlabelled else "")
 
+    def __repr__(self) -> str:
+        return f"<Result of {self}>"
 
-def evaluate(
-    result: Source,
-    gold: Source,
-    sentences: Sentences | None = None,
-    strict: str = "conlleval",
-) -> Evaluation:
-    """Score a result against a gold standard: :func:`seqtruth.metrics.evaluate`.
+    def _repr_html_(self) -> str:
+        least = np.argsort(np.where(self.labelled, self.sentence_confidence, np.inf), kind="stable")
+        rows = [
+            [
+                self.corpus.sentence_ids[int(s)].as_py(),
+                " ".join(self.corpus.words(int(s))),
+                float(self.sentence_confidence[s]),
+            ]
+            for s in least[:5]
+            if self.labelled[s]
+        ]
+        told = html_table(
+            "sentences to look at first", ["sentence", "text", "confidence"], rows,
+            " · ".join(self.warnings),
+        )  # fmt: skip
+        return html_line(str(self)) + self.annotators._repr_html_() + (told if rows else "")
 
-    Here a path may also be that of a saved result, which brings its confidences along.
+
+def _room(name: str) -> Any:
+    """A room above this one, entered when a convenience is called.
+
+    The rooms read results; a result that imported them would be both top and bottom of the house.
     """
-    return metrics.evaluate(_opened(result), _opened(gold), sentences, strict)
+    return importlib.import_module(f"seqtruth.{name}")
 
 
-def _opened(source: Source) -> Source:
-    if isinstance(source, str | Path) and archive.is_archive(source):
-        return Result.load(source)
-    return source
+def _places(result: Result, sentence: np.ndarray) -> dict[str, pa.Array]:
+    """Document and id of the sentences with these numbers."""
+    corpus = result.corpus
+    names = pa.array(corpus.documents, pa.large_string())
+    return {
+        "document": names.take(pa.array(corpus.sentence_document[sentence])),
+        "sentence": corpus.sentence_ids.take(pa.array(sentence)),
+    }
+
+
+def _tokens(result: Result) -> dict[str, Any]:
+    corpus = result.corpus
+    lengths = np.diff(corpus.token_offsets)
+    sentence = np.repeat(np.arange(corpus.n_sentences), lengths)
+    labels = pa.array(result.scheme.labels, pa.string())
+    blank = result.tags < 0
+    text = {} if corpus.tokens is None else {"token": corpus.tokens}
+    return {
+        **_places(result, sentence),
+        "token_index": np.arange(corpus.n_tokens) - corpus.token_offsets[sentence],
+        **text,
+        "label": labels.take(pa.array(result.tags, pa.int32(), mask=blank)),
+        "confidence": result.token_confidence,
+    }
+
+
+def _spans(result: Result) -> dict[str, Any]:
+    spans = result.spans()
+    columns = {name: [getattr(span, name) for span in spans] for name in Span._fields}
+    types = {"start": pa.int64(), "end": pa.int64(), "confidence": pa.float64()}
+    order = ("document", "sentence", "start", "end", "label", "text", "confidence")
+    return {name: pa.array(columns[name], types.get(name, pa.large_string())) for name in order}
+
+
+def _sentences(result: Result) -> dict[str, Any]:
+    numbers = np.arange(result.corpus.n_sentences)
+    found = extract(result.tags, result.corpus.token_offsets, result.scheme)
+    return {
+        **_places(result, numbers),
+        "tokens": np.diff(result.corpus.token_offsets),
+        "spans": np.bincount(found.sequence, minlength=len(numbers)),
+        "labelled": result.labelled,
+        "confidence": result.sentence_confidence,
+    }

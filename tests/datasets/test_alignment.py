@@ -1,4 +1,4 @@
-"""Workers' own spellings of a text: each quirk alone, in company, and at random."""
+"""Annotators' own spellings of a text: each quirk alone, in company, and at random."""
 
 from __future__ import annotations
 

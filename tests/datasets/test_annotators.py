@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqtruth import errors
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
 from seqtruth.datasets.annotators import (
     TYPES,
     AutomaticAnnotator,
@@ -38,7 +38,7 @@ from seqtruth.datasets.annotators import (
 from seqtruth.datasets.annotators.base import Span, bio, ordinary_words
 from seqtruth.datasets.annotators.gazetteer import Gazetteer
 from seqtruth.datasets.annotators.places import plural
-from seqtruth.inference import is_legal
+from seqtruth.kernels.chain import is_legal
 
 TEXT = [
     "LISBON HARBOUR STRIKE ENTERS THIRD WEEK",

@@ -49,7 +49,7 @@ def test_every_quirk(tables: dict[str, Table]) -> None:
     assert rows["doc-a#1", "W4emptyline"] == (entity, "emptyline")
     assert rows["doc-b#0", "W5fuzzy"] == ("B-LOC O", "exact")  # a strange label is O
     assert rows["doc-b#1", "W5fuzzy"] == ("B-ORG I-ORG O O O", "fuzzy")
-    assert rows["doc-b#2", "W5fuzzy"] == ("O O O O", "fuzzy")  # not in the worker's file
+    assert rows["doc-b#2", "W5fuzzy"] == ("O O O O", "fuzzy")  # not in the annotator's file
     parts = [(row[1], row[0]) for row in tables["annotations.tsv.gz"].rows]
     assert parts == sorted(parts[:8]) + sorted(parts[8:])
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from seqtruth import datasets
-from seqtruth.aggregators import MajorityVote
+from seqtruth.data.spans import extract
 from seqtruth.datasets import demo
-from seqtruth.metrics import evaluate, worker_scores
+from seqtruth.methods import MajorityVote
+from seqtruth.metrics import annotator_scores, evaluate
 from seqtruth.simulation import simulate
-from seqtruth.spans import extract
 
 
 @pytest.fixture(scope="module")
@@ -63,14 +63,14 @@ def test_documents_and_ids(data):
 
 def test_five_annotators_read_each_document(data):
     assert (np.diff(data.crowd.sentence_rows) == 5).all()
-    assert (data.crowd.worker_sentences > 100).all()
+    assert (data.crowd.annotator_sentences > 100).all()
 
 
 def test_vices_rank_as_expected(data):
-    scores = worker_scores(data.crowd, data.gold)
-    f1 = dict(zip(scores.workers, scores.f1, strict=True))
-    precision = dict(zip(scores.workers, scores.precision, strict=True))
-    recall = dict(zip(scores.workers, scores.recall, strict=True))
+    scores = annotator_scores(data.crowd, data.gold)
+    f1 = dict(zip(scores.annotators, scores.f1, strict=True))
+    precision = dict(zip(scores.annotators, scores.precision, strict=True))
+    recall = dict(zip(scores.annotators, scores.recall, strict=True))
     careful = min(f1["careful-1"], f1["careful-2"])
     others = [name for name in f1 if not name.startswith(("careful", "spammer"))]
     assert careful > 0.8
@@ -82,7 +82,7 @@ def test_vices_rank_as_expected(data):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_majority_vote_leaves_room(seed):
     data = demo.load(seed=seed)
-    best = worker_scores(data.crowd, data.gold).f1.max()
+    best = annotator_scores(data.crowd, data.gold).f1.max()
     f1 = evaluate(MajorityVote().fit(data.crowd), data.gold).f1
     assert 0.65 < f1 < 0.8 < best
 

@@ -50,7 +50,7 @@ def test_get_then_load(server: Server, home: Path, capsys: pytest.CaptureFixture
     said = capsys.readouterr()
     assert "Reuters" in said.err and "please cite: Rodrigues" in said.err and said.out == ""
     data = st.datasets.load("ner")
-    assert data.crowd.n_sentences == 6 and data.crowd.n_workers == 5
+    assert data.crowd.n_sentences == 6 and data.crowd.n_annotators == 5
     assert data.splits["nguyen_val"].sum() == 2 and data.splits["aggslc_3466"].sum() == 3
     assert data.info["gold spans"] == 7 and data.info["per sentence"] == "2.80 (2-4)"
     asked = len(server.asked)
@@ -254,7 +254,7 @@ def test_list_and_info(server: Server, capsys: pytest.CaptureFixture[str]) -> No
     assert run("datasets", "list") == 0 and "get pico" in capsys.readouterr().out
     assert run("datasets", "info", "ner", "--json") == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["sentences"] == 6 and facts["documents"] == 3 and facts["workers"] == 5
+    assert facts["sentences"] == 6 and facts["documents"] == 3 and facts["annotators"] == 5
     assert {"split": "no_crowd", "sentences": 1} in facts["splits"]
     assert run("datasets", "info", "demo") == 0 and "gold spans" in capsys.readouterr().out
 

@@ -1,6 +1,6 @@
 """The evaluation data, taken back into its sources' shapes and converted again, comes out the same.
 
-Needs the evaluation data beside the repository. What the tables do not tell (the workers' own spellings)
+Needs the evaluation data beside the repository. What the tables do not tell (the annotators' own spellings)
 is made up in the manner their column ``align`` names.
 """
 
@@ -34,7 +34,7 @@ def document(name: str) -> str:
 
 
 def spelled(tokens: list[str], labels: list[str], how: str) -> str:
-    """Lines of a worker who spells the sentence in this way; texts that differ are not made up."""
+    """Lines of an annotator who spells the sentence in this way; texts that differ are not made up."""
     lines = [f"{token} {label}" for token, label in zip(tokens, labels, strict=True)]
     if how == "suffix":
         lines[0] = f"{tokens[0]}/LOC {labels[0]}"

@@ -12,12 +12,12 @@ import pytest
 
 from seqtruth import datasets
 from seqtruth.cli import main
-from seqtruth.corpus import Corpus
+from seqtruth.data.corpus import Corpus
 from seqtruth.datasets import synthetic, synthetic_demo
 from seqtruth.datasets.annotators import OpenNLP, RuleCascade
 from seqtruth.errors import DataWarning, MissingToolError, ParameterError
-from seqtruth.inference import is_legal
-from seqtruth.metrics import worker_scores
+from seqtruth.kernels.chain import is_legal
+from seqtruth.metrics import annotator_scores
 
 #: Strict F1 on all sentences, some three points below what was measured.
 FLOORS = {
@@ -66,13 +66,13 @@ class Counting:
 
 def test_the_programs_read_what_the_crowd_read(folder):
     data = synthetic.load(folder, annotators=[RuleCascade()])
-    assert data.name == "synthetic" and data.crowd.workers == ("rules",)
+    assert data.name == "synthetic" and data.crowd.annotators == ("rules",)
     assert data.crowd.n_sentences == data.gold.n_sentences == 2
     assert data.crowd.corpus.documents[data.crowd.corpus.sentence_document[0]] == "a"
     assert {name: mask.tolist() for name, mask in data.splits.items()} == {
         "nguyen_val": [True, False], "nguyen_test": [False, True], "all": [True, True],
     }  # fmt: skip
-    assert worker_scores(data.crowd, data.gold).f1.tolist() == [1.0]
+    assert annotator_scores(data.crowd, data.gold).f1.tolist() == [1.0]
 
 
 def test_labels_are_kept_until_something_changes(folder, tmp_path):
@@ -88,7 +88,7 @@ def test_labels_are_kept_until_something_changes(folder, tmp_path):
     assert one.asked == [2, 2]
     one.missing = True  # it can run no more
     both = synthetic.load(folder, cache, [RuleCascade(), one])
-    assert both.crowd.workers == ("rules", "counting")
+    assert both.crowd.annotators == ("rules", "counting")
     table = folder / "ner" / "sentences.tsv.gz"  # the text changes
     table.write_bytes(gzip.compress(gzip.decompress(table.read_bytes()).replace(b"Ueno", b"Abe")))
     one.missing = False
@@ -110,7 +110,7 @@ def test_who_cannot_run_is_left_out_with_a_warning(folder, tmp_path, monkeypatch
     monkeypatch.setattr(synthetic, "six", lambda: (gone, RuleCascade()))
     with pytest.warns(DataWarning, match="'opennlp' is left out.*Debian's package opennlp"):
         data = synthetic.load(folder)
-    assert data.crowd.workers == ("rules",)
+    assert data.crowd.annotators == ("rules",)
     with pytest.raises(MissingToolError):
         synthetic.load(folder, annotators=[gone])
 
@@ -134,18 +134,18 @@ def test_ready_labels_are_taken_from_the_data_folder(folder, tmp_path):
 
 def test_six_imitations_with_the_vices_of_the_real_ones():
     data = datasets.load("synthetic-demo")
-    assert data.crowd.workers == tuple(one.name for one, _ in synthetic_demo.CAST)
-    assert data.crowd.workers == tuple(one.name for one in synthetic.six())
+    assert data.crowd.annotators == tuple(one.name for one, _ in synthetic_demo.CAST)
+    assert data.crowd.annotators == tuple(one.name for one in synthetic.six())
     assert (np.diff(data.crowd.sentence_rows) == 6).all()
     assert is_legal(data.crowd.tags, data.crowd.row_offsets, data.crowd.scheme).all()
-    scores = worker_scores(data.crowd, data.gold)
+    scores = annotator_scores(data.crowd, data.gold)
     assert all(
-        abs(f1 - FLOORS[name]) < 0.1 for name, f1 in zip(scores.workers, scores.f1, strict=True)
+        abs(f1 - FLOORS[name]) < 0.1 for name, f1 in zip(scores.annotators, scores.f1, strict=True)
     )
     labels = np.array(data.crowd.scheme.labels)
-    for worker, (_, written) in enumerate(synthetic_demo.CAST):
+    for annotator, (_, written) in enumerate(synthetic_demo.CAST):
         tags = data.crowd.tags[
-            np.repeat(data.crowd.row_worker, np.diff(data.crowd.row_offsets)) == worker
+            np.repeat(data.crowd.row_annotator, np.diff(data.crowd.row_offsets)) == annotator
         ]
         assert {label[2:] for label in labels[np.unique(tags)] if label != "O"} == set(written)
 
@@ -168,8 +168,8 @@ def test_strict_f1_of_each_program(data_dir, tmp_path):
         warnings.simplefilter("ignore", DataWarning)
         data = synthetic.load(data_dir, tmp_path)
     assert data.crowd.n_sentences == 6056
-    scores = worker_scores(data.crowd, data.gold)
-    found = dict(zip(scores.workers, scores.f1.tolist(), strict=True))
+    scores = annotator_scores(data.crowd, data.gold)
+    found = dict(zip(scores.annotators, scores.f1.tolist(), strict=True))
     print({name: round(100 * f1, 1) for name, f1 in found.items()})
     assert "rules" in found
     for name, f1 in found.items():

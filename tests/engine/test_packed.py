@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import seqtruth
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 from seqtruth.engine import packed, sum_rows
 from seqtruth.engine.base import add
 from seqtruth.engine.packed import Layout
 from seqtruth.errors import InputError
-from seqtruth.io.token_table import token_table
+from seqtruth.io.longtable.write import token_table
 from strategies import crowds as some_crowds
 from strategies import document_names, spelled
 
@@ -32,11 +32,11 @@ def long_table(crowd: Crowd) -> pa.Table:
 
 def packed_batches(table: pa.Table, crowd: Crowd, batch: int, limit: int) -> list[pa.RecordBatch]:
     layout = Layout(text=True, doc="doc" in table.column_names)
-    workers = {name: i for i, name in enumerate(crowd.workers)}
+    annotators = {name: i for i, name in enumerate(crowd.annotators)}
     labels = {name: i for i, name in enumerate(crowd.scheme.labels)}
     pieces = pa.Table.from_batches(
         [
-            packed.fragments(rows, workers, labels, layout)
+            packed.fragments(rows, annotators, labels, layout)
             for rows in table.combine_chunks().to_batches(max_chunksize=batch)
         ],
         layout.fragment,
@@ -52,8 +52,10 @@ def test_packing_keeps_everything(crowd, random, batch, limit):
     order = list(range(len(table)))
     random.shuffle(order)
     batches = packed_batches(table.take(order), crowd, batch, limit)
-    parts = list(packed.crowds(batches, crowd.scheme, crowd.workers, limit))
-    assert all(part.workers == crowd.workers and part.scheme == crowd.scheme for part in parts)
+    parts = list(packed.crowds(batches, crowd.scheme, crowd.annotators, limit))
+    assert all(
+        part.annotators == crowd.annotators and part.scheme == crowd.scheme for part in parts
+    )
     whole = Crowd.concat(parts)
     assert spelled(whole) == spelled(crowd)
     assert words_of(whole) == words_of(crowd)
@@ -76,7 +78,7 @@ def test_parts_do_not_depend_on_batches(crowd, batch, other, limit):
             packed.crowds(
                 table.combine_chunks().to_batches(max_chunksize=size),
                 crowd.scheme,
-                crowd.workers,
+                crowd.annotators,
                 limit,
             )
         ]
@@ -87,10 +89,10 @@ def test_parts_do_not_depend_on_batches(crowd, batch, other, limit):
 @given(some_crowds(), st.integers(1, 20))
 def test_shapes_add_up(crowd, limit):
     batches = packed_batches(long_table(crowd), crowd, 100, 100)
-    sums = add(map(packed.shape, packed.crowds(batches, crowd.scheme, crowd.workers, limit)))
+    sums = add(map(packed.shape, packed.crowds(batches, crowd.scheme, crowd.annotators, limit)))
     assert sums["sizes"].tolist() == [crowd.n_sentences, crowd.n_tokens]
-    assert sums["sentences"].tolist() == crowd.worker_sentences.tolist()
-    assert sums["tokens"].tolist() == crowd.worker_tokens.tolist()
+    assert sums["sentences"].tolist() == crowd.annotator_sentences.tolist()
+    assert sums["tokens"].tolist() == crowd.annotator_tokens.tolist()
 
 
 def rows(**columns: list[object]) -> pa.RecordBatch:
@@ -111,7 +113,7 @@ def rows(**columns: list[object]) -> pa.RecordBatch:
     ("columns", "fault"),
     [
         ({"task": ["t", None]}, "the task is empty"),
-        ({"worker": ["a", None]}, "'t': the worker is empty"),
+        ({"worker": ["a", None]}, "'t': the annotator is empty"),
         ({"token_index": [0, -1]}, "must not be negative"),
         ({"token_index": [0, None]}, "token_index is empty"),
         ({"token_index": [0, 2**40]}, "too high"),

@@ -12,13 +12,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as some
 
 import seqtruth as st
-from seqtruth.aggregators.base import Aggregator
-from seqtruth.aggregators.bsc import BSCCV
-from seqtruth.checks import small_crowd
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 from seqtruth.engine import Facts, Labels, Parts, PartsResult, Sums, add
 from seqtruth.errors import DataError, DataWarning, ParameterError
-from seqtruth.trace import Step
+from seqtruth.history import Step
+from seqtruth.methods.base import Aggregator
+from seqtruth.methods.bayes.bsc import BSCCV
+from seqtruth.testing import small_crowd
 from strategies import crowds
 
 
@@ -30,8 +30,8 @@ class Slices(Parts):
         self.crowds = [crowd[a:b] for a, b in pairwise(bounds)]
         self.passes = 0
         self.facts = Facts(
-            crowd.scheme, crowd.workers, crowd.n_sentences, crowd.n_tokens, len(crowd.tags),
-            crowd.worker_sentences, crowd.worker_tokens, crowd.corpus.tokens is not None,
+            crowd.scheme, crowd.annotators, crowd.n_sentences, crowd.n_tokens, len(crowd.tags),
+            crowd.annotator_sentences, crowd.annotator_tokens, crowd.corpus.tokens is not None,
             crowd.digest(),
         )  # fmt: skip
 
@@ -56,9 +56,13 @@ METHODS: dict[str, Aggregator] = {
     "mv": st.MajorityVote(),
     "mv, random ties": st.MajorityVote(ties="random", seed=3),
     "ds": st.DawidSkene(),
-    "aggslc": st.AggSLC(),
-    "aggslc, contested": st.AggSLC(class_weights="contested", decoding="exact", weight_norm="sum"),
-    "aggslc, inverse": st.AggSLC(class_weights="inverse", average="token", decoding="none"),
+    "aggslc": st.AggSLC(predictor=None),
+    "aggslc, contested": st.AggSLC(
+        predictor=None, class_weights="contested", decoding="exact", weight_norm="sum"
+    ),
+    "aggslc, inverse": st.AggSLC(
+        predictor=None, class_weights="inverse", average="token", decoding="none"
+    ),
     "hmm-crowd": st.HMMCrowd(text_features=False),
     "hmm-crowd from the vote": st.HMMCrowd(text_features=False, start="mv", worker_model="cm"),
     "bsc-seq": st.BSCSeq(),
@@ -71,12 +75,18 @@ def same(method: Aggregator, crowd: Crowd, cuts: list[int]) -> None:
     parts = Slices(crowd, cuts)
     found = method.fit(parts)
     np.testing.assert_array_equal(parts.tags(found), whole.tags)
-    np.testing.assert_allclose(found.workers.weight, whole.workers.weight, rtol=1e-9, atol=1e-12)
-    np.testing.assert_array_equal(found.workers.agreement, whole.workers.agreement)
-    assert [step.objective for step in found.trace.steps] == pytest.approx(whole.trace.objective)
-    assert found.trace.stop_reason == whole.trace.stop_reason
-    if whole.workers.confusion is not None:
-        np.testing.assert_allclose(found.workers.confusion, whole.workers.confusion, rtol=1e-6)
+    np.testing.assert_allclose(
+        found.annotators.weight, whole.annotators.weight, rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_array_equal(found.annotators.agreement, whole.annotators.agreement)
+    assert [step.objective for step in found.history.steps] == pytest.approx(
+        whole.history.objective
+    )
+    assert found.history.stop_reason == whole.history.stop_reason
+    if whole.annotators.confusion is not None:
+        np.testing.assert_allclose(
+            found.annotators.confusion, whole.annotators.confusion, rtol=1e-6
+        )
     sure = np.concatenate([found.label(part).confidence for part in parts.crowds])
     np.testing.assert_allclose(sure, whole.token_confidence, rtol=1e-5)
 
@@ -90,18 +100,20 @@ def test_parts_change_nothing(name: str) -> None:
 @given(crowds(), some.sampled_from(["mv", "ds", "aggslc", "bsc-seq"]), some.data())
 @pytest.mark.filterwarnings("ignore")
 def test_parts_of_any_crowd(crowd: Crowd, name: str, data: some.DataObject) -> None:
-    assume(crowd.n_workers > 1)
+    assume(crowd.n_annotators > 1)
     cuts = data.draw(some.lists(some.integers(0, crowd.n_sentences), max_size=3))
     same(METHODS[name], crowd, cuts)
 
 
 def test_one_pass_a_round() -> None:
     parts = Slices(small_crowd(), [5])
-    found = st.AggSLC().fit(parts)
-    assert parts.passes == 1 + len(found.trace) + 1  # the vote, the rounds, the annotators' scores
+    found = st.AggSLC(predictor=None).fit(parts)
+    assert (
+        parts.passes == 1 + len(found.history) + 1
+    )  # the vote, the rounds, the annotators' scores
     parts = Slices(small_crowd(), [5])
     found = st.DawidSkene().fit(parts)
-    assert parts.passes == 1 + len(found.trace) + 2
+    assert parts.passes == 1 + len(found.history) + 2
 
 
 def test_checkpoint_goes_on(tmp_path: Path) -> None:
@@ -116,7 +128,7 @@ def test_checkpoint_goes_on(tmp_path: Path) -> None:
         st.BSCSeq(max_iter=8).fit(Slices(crowd, [7]), checkpoint=tmp_path, progress=stop)
     parts = Slices(crowd, [7])
     found = st.BSCSeq(max_iter=8).fit(parts, checkpoint=tmp_path, resume=True)
-    np.testing.assert_array_equal(found.workers.weight, straight.workers.weight)
+    np.testing.assert_array_equal(found.annotators.weight, straight.annotators.weight)
     assert parts.passes < 8
 
 
@@ -129,7 +141,7 @@ def test_predictor_learns_from_a_sample() -> None:
     np.testing.assert_array_equal(one.tags(found), two.tags(again))
     assert found.tagger is not None
     assert found.tagger.tag(["Marta", "Lindqvist", "left", "."])[0] != "O"
-    plain = st.AggSLC(max_iter=5).fit(crowd).tags
+    plain = st.AggSLC(predictor=None, max_iter=5).fit(crowd).tags
     assert (one.tags(found) == gold).mean() > (plain == gold).mean()
 
 
@@ -148,10 +160,10 @@ def test_what_parts_cannot_do() -> None:
 
 def test_one_annotator_stands() -> None:
     crowd = small_crowd()
-    one = crowd.select_workers([crowd.workers[0]])
+    one = crowd.select_annotators([crowd.annotators[0]])
     parts = Slices(one, [5])
     with pytest.warns(DataWarning, match="only one annotator"):
-        found = st.AggSLC().fit(parts)
+        found = st.AggSLC(predictor=None).fit(parts)
     with pytest.warns(DataWarning, match="only one annotator"):
-        whole = st.AggSLC().fit(one)
+        whole = st.AggSLC(predictor=None).fit(one)
     np.testing.assert_array_equal(parts.tags(found), whole.tags)

@@ -14,13 +14,13 @@ import pyarrow.dataset as ds
 import pytest
 
 import seqtruth as st
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 from seqtruth.engine import spark as engine
 from seqtruth.engine.base import Labels, Sums
 from seqtruth.engine.spark import SparkParts, is_spark_frame
 from seqtruth.errors import InputError, ParameterError
-from seqtruth.io.token_table import token_table
-from seqtruth.vote import weighted_vote
+from seqtruth.io.longtable.write import token_table
+from seqtruth.kernels.vote import weighted_vote
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -63,14 +63,14 @@ def some_crowd(n: int = 60, seed: int = 0, documents: int = 1) -> Crowd:
         [f"d{max(0, i - n + documents)}" for i in range(n)],
     )
     truth = [rng.integers(0, len(LABELS), len(sentence)) for sentence in words]
-    sentence, worker, tags = [], [], []
+    sentence, annotator, tags = [], [], []
     for s in range(1, n):  # nobody saw sentence 0
         for w in sorted(rng.choice(6, rng.integers(3, 6), replace=False)):
             noise = rng.random(len(words[s])) < 0.1 * (w + 1)
             given = np.where(noise, rng.integers(-1, len(LABELS), len(words[s])), truth[s])
-            sentence.append(s), worker.append(w), tags.append(given)
+            sentence.append(s), annotator.append(w), tags.append(given)
     names = ["fay", "eve", "dan", "cyd", "bob", "ann"]
-    return Crowd.build(corpus, LABELS, names, sentence, worker, np.concatenate(tags), "iob2")
+    return Crowd.build(corpus, LABELS, names, sentence, annotator, np.concatenate(tags), "iob2")
 
 
 def frame_of(spark: SparkSession, crowd: Crowd) -> DataFrame:
@@ -92,17 +92,21 @@ def parts(spark, crowd) -> SparkParts:
     return SparkParts.of(frame_of(spark, crowd), partitions=2)
 
 
-def by_name(workers: tuple[str, ...], values: np.ndarray) -> dict[str, object]:
-    return dict(zip(workers, values.tolist(), strict=True))
+def by_name(annotators: tuple[str, ...], values: np.ndarray) -> dict[str, object]:
+    return dict(zip(annotators, values.tolist(), strict=True))
 
 
 def losses(crowd: Crowd) -> Sums:
-    vote = weighted_vote(crowd, np.ones(crowd.n_workers), np.ones(crowd.n_labels), decoding="exact")
+    vote = weighted_vote(
+        crowd, np.ones(crowd.n_annotators), np.ones(crowd.n_labels), decoding="exact"
+    )
     return {"losses": vote.losses, "stakes": vote.stakes}
 
 
 def majority(crowd: Crowd) -> Labels:
-    vote = weighted_vote(crowd, np.ones(crowd.n_workers), np.ones(crowd.n_labels), decoding="exact")
+    vote = weighted_vote(
+        crowd, np.ones(crowd.n_annotators), np.ones(crowd.n_labels), decoding="exact"
+    )
     tags = np.where(np.repeat(crowd.covered, np.diff(crowd.corpus.token_offsets)), vote.tags, -1)
     return Labels(tags.astype(np.int8), vote.probabilities.max(axis=1, initial=0))
 
@@ -110,15 +114,15 @@ def majority(crowd: Crowd) -> Labels:
 def test_facts(parts, crowd):
     facts = parts.facts
     assert facts.scheme == crowd.scheme
-    assert facts.workers == tuple(sorted(crowd.workers))
+    assert facts.annotators == tuple(sorted(crowd.annotators))
     assert facts.has_text
     assert (facts.n_sentences, facts.n_tokens) == (crowd.n_sentences, crowd.n_tokens)
     assert facts.n_annotations == (crowd.tags >= 0).sum()
     for mine, theirs in (
-        (facts.worker_sentences, crowd.worker_sentences),
-        (facts.worker_tokens, crowd.worker_tokens),
+        (facts.annotator_sentences, crowd.annotator_sentences),
+        (facts.annotator_tokens, crowd.annotator_tokens),
     ):
-        assert by_name(facts.workers, mine) == by_name(crowd.workers, theirs)
+        assert by_name(facts.annotators, mine) == by_name(crowd.annotators, theirs)
 
 
 def test_facts_do_not_depend_on_layout(spark, parts, crowd, tmp_path):
@@ -133,7 +137,7 @@ def test_facts_do_not_depend_on_layout(spark, parts, crowd, tmp_path):
 def test_sums_are_those_of_the_whole_crowd(parts, crowd):
     found, expected = parts.add_up(losses), losses(crowd)
     for name, array in found.items():
-        mine, theirs = by_name(parts.workers, array), by_name(crowd.workers, expected[name])
+        mine, theirs = by_name(parts.annotators, array), by_name(crowd.annotators, expected[name])
         assert mine == pytest.approx(theirs, rel=1e-9)
 
 
@@ -169,7 +173,7 @@ def test_executors_may_add_up_first(parts, monkeypatch):
     assert all(np.array_equal(direct[name], merged[name]) for name in direct | merged)
 
 
-def test_a_killed_python_worker_changes_nothing(parts, tmp_path):
+def test_a_killed_python_annotator_changes_nothing(parts, tmp_path):
     marker = tmp_path / "killed"
 
     def killing(crowd: Crowd) -> Sums:
@@ -188,7 +192,7 @@ def test_labels_written_are_those_of_the_whole_crowd(parts, crowd, tmp_path):
     parts.write(majority, tmp_path / "labels")
     table = ds.dataset(tmp_path / "labels", format="parquet").to_table()
     found = st.read(table, scheme="iob2")
-    assert found.workers == ("truth",)
+    assert found.annotators == ("truth",)
     expected = majority(crowd)
     assert labels_of(found.corpus, found.labelling().tags, found.scheme.labels) == labels_of(
         crowd.corpus, expected.tags, crowd.scheme.labels
@@ -223,8 +227,12 @@ def test_more_partitions_than_tasks_and_an_annotator_without_labels(spark):
         {"ann": [["B-PER", "O"]], "bob": [[None, None]], "cyd": [["O", "O"]]}, tokens=[["a", "b"]]
     )
     parts = SparkParts.of(frame_of(spark, crowd), partitions=6)
-    assert by_name(parts.workers, parts.facts.worker_tokens) == {"ann": 2, "bob": 0, "cyd": 2}
-    assert by_name(parts.workers, parts.facts.worker_sentences) == {"ann": 1, "bob": 1, "cyd": 1}
+    assert by_name(parts.annotators, parts.facts.annotator_tokens) == {"ann": 2, "bob": 0, "cyd": 2}
+    assert by_name(parts.annotators, parts.facts.annotator_sentences) == {
+        "ann": 1,
+        "bob": 1,
+        "cyd": 1,
+    }
     assert np.array_equal(parts.add_up(losses)["losses"], losses(crowd)["losses"])
 
 
@@ -235,7 +243,7 @@ def test_unanimous_labels_of_one_big_document_come_back(spark):
     crowd = Crowd.of({"ann": tags, "bob": tags}, tokens=words)
     corpus = st.Corpus.of(words, None, ["huge"] * 199 + ["small"])
     crowd = Crowd(
-        corpus, crowd.scheme, crowd.workers, crowd.row_sentence, crowd.row_worker, crowd.tags
+        corpus, crowd.scheme, crowd.annotators, crowd.row_sentence, crowd.row_annotator, crowd.tags
     )
     parts = SparkParts.of(frame_of(spark, crowd), partitions=2)
     held = parts.add_up(lambda part: {"parts": np.array([1]), "most": np.array([part.n_sentences])})
@@ -261,11 +269,11 @@ def test_schemes_are_detected_as_in_memory(spark, kind):
 
 def test_tables_without_text_documents_and_places(spark):
     rows = [("t1", 1, "cat"), ("t1", 2, "dog"), ("t2", 1, "cat")]
-    frame = spark.createDataFrame(rows, "task string, worker int, label string")
+    frame = spark.createDataFrame(rows, "task string, annotator int, label string")
     parts = SparkParts.of(frame, scheme="plain")
     facts = parts.facts
     assert (facts.n_sentences, facts.n_tokens, facts.has_text) == (2, 2, False)
-    assert facts.workers == ("1", "2")
+    assert facts.annotators == ("1", "2")
     assert parts.labels(majority).columns == [
         "task",
         "worker",
@@ -290,7 +298,7 @@ def test_read_by_path_and_by_name(spark, crowd, parts, tmp_path):
 
 def test_faults_are_told_as_ours(spark, tmp_path):
     def parts(rows: list[tuple[object, ...]], columns: str = "token_index int") -> SparkParts:
-        schema = f"task string, worker string, {columns}, label string"
+        schema = f"task string, annotator string, {columns}, label string"
         return SparkParts.of(spark.createDataFrame(rows, schema))
 
     with pytest.raises(InputError, match=r"^task 't' has no row for token 0"):
@@ -306,7 +314,7 @@ def test_faults_are_told_as_ours(spark, tmp_path):
     with pytest.raises(InputError, match="not IOB2"):
         SparkParts.of(
             spark.createDataFrame(
-                [("t", "a", "X-PER")], "task string, worker string, label string"
+                [("t", "a", "X-PER")], "task string, annotator string, label string"
             ),
             scheme="iob2",
         )
@@ -327,7 +335,7 @@ def test_frames_are_known(spark, crowd):
     [
         st.MajorityVote(),
         st.DawidSkene(),
-        st.AggSLC(),
+        st.AggSLC(predictor=None),
         st.HMMCrowd(text_features=False),
         st.BSCSeq(max_iter=5, tol=0),
     ],
@@ -337,8 +345,8 @@ def test_frames_are_known(spark, crowd):
 def test_methods_give_what_they_give_in_memory(parts, crowd, method):
     whole, found = method.fit(crowd), method.fit(parts)
     for column in ("weight", "agreement"):
-        mine = by_name(parts.workers, getattr(found.workers, column))
-        theirs = by_name(crowd.workers, getattr(whole.workers, column))
+        mine = by_name(parts.annotators, getattr(found.annotators, column))
+        theirs = by_name(crowd.annotators, getattr(whole.annotators, column))
         assert mine == pytest.approx(theirs, rel=1e-9)
     rows = parts.labels(found.label).where("token_index is not null").collect()
     expected = labels_of(crowd.corpus, whole.tags, crowd.scheme.labels)

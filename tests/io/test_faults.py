@@ -101,8 +101,8 @@ FAULTS = {
         "a.jsonl:1: annotator 'w': a span needs \"start\", \"end\" and \"label\"; got 'O'",
     # tables
     ("a.csv", "task,worker\n1,2\n"):
-        "a.csv:1: column 'label' is missing; got columns task, worker; a table needs the columns "
-        "task, worker and label",
+        "a.csv:1: column 'label' is missing; got columns task, annotator; a table needs the columns "
+        "task, annotator and label",
     ("a.csv", "task,worker,label\n"): "a.csv: the table has no rows",
     ("a.csv", "task,worker,label\n1,2,3\n1,2\n"):
         "a.csv:3: 2 columns where the header has 3; got '1,2'; check separators and quotes",
@@ -122,7 +122,7 @@ FAULTS = {
         "0 within each task",
     ("a.csv", HEAD + "1,w,-1,O\n"): "a.csv:2: token_index must not be negative; count from 0",
     ("a.csv", HEAD + ",w,0,O\n"): "a.csv:2: the task is empty",
-    ("a.csv", HEAD + "1,,0,O\n"): "a.csv:2: the worker is empty; name who gave the label",
+    ("a.csv", HEAD + "1,,0,O\n"): "a.csv:2: the annotator is empty; name who gave the label",
     ("a.csv", "task,worker,token,label\n1,v,a,O\n1,w,b,O\n"):
         "a.csv:3: the token differs from the one given before for the same place; got 'b'",
     ("a.csv", HEAD + "".join(f"{i},w,0,B-PER\n" for i in range(12)) + "t,w,0,X-PER\n"):
@@ -131,15 +131,15 @@ FAULTS = {
         "a.csv:2: the label runs over lines, as if a quotation mark were not closed; got "
         "'abc\\n2,w,x\\n'; write a quotation mark as two inside quotes, or read with quoting=False",
     ("a.csv", "task,worker,start,end,label\n1,2,0,1,X\n"):
-        "a.csv: a table with spans needs a column 'text' or 'tokens'; got columns task, worker, "
+        "a.csv: a table with spans needs a column 'text' or 'tokens'; got columns task, annotator, "
         "label, start, end; start and end count characters of text, or tokens of tokens (joined by "
         "spaces)",
     ("a.csv", 'task,worker,start,end,label,text\n1,2,0,1,X,"a\nb"\n2,3,0,5,X,abc\n'):
         "a.csv:4: annotator '3': a span must lie inside the text (0 to 3) and not be empty; got 0 "
         "to 5; offsets count characters, the end is exclusive",
     ("a.csv", "task,worker,start,end,label,text\n1,2,0,,X,ab\n"):
-        "a.csv:2: a span needs worker, start, end and label; leave start, end and label empty "
-        "where the worker marked nothing",
+        "a.csv:2: a span needs annotator, start, end and label; leave start, end and label empty "
+        "where the annotator marked nothing",
 }  # fmt: skip
 
 
@@ -218,9 +218,9 @@ def test_a_file_that_is_not_there() -> None:
     [
         ({"format": "xml"}, "format must be one of conll, conll-folder, jsonl, csv, tsv, parquet"),
         ({"scheme": "bogus"}, "scheme must be one of"),
-        ({"colour": 1}, "reading conll takes no option 'colour'; it takes workers, columns"),
+        ({"colour": 1}, "reading conll takes no option 'colour'; it takes annotators, columns"),
         ({"columns": [5]}, "columns must be different places from 1 to 1"),
-        ({"workers": ["a", "b"]}, "workers must be 1 different names"),
+        ({"annotators": ["a", "b"]}, "annotators must be 1 different names"),
     ],
 )
 def test_wrong_arguments(options: dict[str, object], message: str, tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from seqtruth import io
-from seqtruth.data import Crowd
+from seqtruth.atomic import atomic_path
+from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataError, InputError, ParameterError
-from seqtruth.io.files import atomic_path, read_text, write_chunks
+from seqtruth.io.files import read_text, write_chunks
 
 CROWD = Crowd.of({"ann": [["B-PER", "O"]]}, [["Ann", "ran"]])
 

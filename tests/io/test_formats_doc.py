@@ -57,7 +57,7 @@ def test_all_examples_are_tested(examples: Path) -> None:
 
 
 def test_what_the_page_says_of_names(examples: Path) -> None:
-    assert io.read(examples / "tags.jsonl").workers == ("ann", "bob", "eve")
+    assert io.read(examples / "tags.jsonl").annotators == ("ann", "bob", "eve")
     crowd = io.read(examples / "named.conll")
     assert document_names(crowd.corpus) == ["news-1", "news-1"]
     assert crowd.corpus.words(1) == ["#hashtag"]

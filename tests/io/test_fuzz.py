@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from seqtruth import io
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 from seqtruth.errors import SeqTruthError
 
 N_CORRUPTIONS = 5_000

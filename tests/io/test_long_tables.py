@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqtruth import io
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 from seqtruth.errors import InputError
-from seqtruth.io import sources
+from seqtruth.io.longtable import sources
 from strategies import crowds, document_names, spelled
 
 NAMES = ("task", "worker", "token_index", "label", "token", "doc")
@@ -30,7 +30,7 @@ class Fault(Exception):
 class Read:
     """What a table says, in words."""
 
-    workers: list[str] = field(default_factory=list)
+    annotators: list[str] = field(default_factory=list)
     lengths: dict[str, int] = field(default_factory=dict)
     tags: dict[tuple[str, str], dict[int, str | None]] = field(default_factory=dict)
     tokens: dict[tuple[str, int], str] = field(default_factory=dict)
@@ -41,8 +41,8 @@ def oracle(rows: list[Row]) -> Read:
     """Read row by row."""
     read = Read()
     seen: dict[str, set[int]] = {}
-    for task, worker, index, label, token, doc in rows:
-        if not task or (label and (not worker or index is None)):
+    for task, annotator, index, label, token, doc in rows:
+        if not task or (label and (not annotator or index is None)):
             raise Fault
         if index is not None and not 0 <= index < len(rows):
             raise Fault
@@ -53,10 +53,10 @@ def oracle(rows: list[Row]) -> Read:
             places.add(index)
             if token and read.tokens.setdefault((task, index), token) != token:
                 raise Fault
-        if worker:
-            if worker not in read.workers:
-                read.workers.append(worker)
-            mine = read.tags.setdefault((task, worker), {})
+        if annotator:
+            if annotator not in read.annotators:
+                read.annotators.append(annotator)
+            mine = read.tags.setdefault((task, annotator), {})
             if index is not None:
                 if index in mine:
                     raise Fault
@@ -74,7 +74,7 @@ def oracle(rows: list[Row]) -> Read:
 def check(crowd: Crowd, expected: Read) -> None:
     corpus = crowd.corpus
     ids = corpus.sentence_ids.to_pylist()
-    assert list(crowd.workers) == expected.workers
+    assert list(crowd.annotators) == expected.annotators
     assert dict(zip(ids, np.diff(corpus.token_offsets), strict=True)) == expected.lengths
     assert ids == list(expected.lengths)
     assert document_names(corpus) == [expected.docs.get(name, "") for name in ids]
@@ -97,9 +97,9 @@ def tables(draw) -> list[Row]:
     rows: list[Row] = []
     ids, docs = corpus.sentence_ids.to_pylist(), document_names(corpus)
     for s, name in enumerate(ids):
-        workers = [r for r in range(crowd.n_rows) if crowd.row_sentence[r] == s]
-        for r in workers or [None]:
-            who = None if r is None else crowd.workers[crowd.row_worker[r]]
+        annotators = [r for r in range(crowd.n_rows) if crowd.row_sentence[r] == s]
+        for r in annotators or [None]:
+            who = None if r is None else crowd.annotators[crowd.row_annotator[r]]
             words = corpus.words(s)
             for i, word in enumerate(words):
                 tag = -1 if r is None else crowd.tags[crowd.row_offsets[r] + i]
@@ -198,7 +198,7 @@ def test_faults_in_later_batches_name_their_row(
     }
     for column, row, value, message in (
         ("task", 4, None, "row 5: the task is empty"),
-        ("worker", 3, None, "row 4: the worker is empty; name who gave the label"),
+        ("worker", 3, None, "row 4: the annotator is empty; name who gave the label"),
         ("token_index", 3, -1, "row 4: token_index must not be negative; count from 0"),
         ("token_index", 3, None, "row 4: token_index is empty; say which token has the label"),
         ("token_index", 3, 9, "row 4: token_index is higher than the table has rows; got 9; "),

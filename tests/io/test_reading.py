@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seqtruth import io
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 from seqtruth.io.text_spans import tokenise
 from tests.strategies import document_names, spelled
 
@@ -21,7 +21,7 @@ def read(tmp_path: Path, name: str, content: str | bytes, **options: object) -> 
 
 def test_conll_2003_with_four_columns(tmp_path: Path) -> None:
     text = "-DOCSTART- -X- O O\n\nEU NNP I-NP B-ORG\n\n-DOCSTART- -X- O O\n\nPeter NNP I-NP B-PER\n"
-    crowd = read(tmp_path, "a.txt", text, columns=[-1], workers=["gold"])
+    crowd = read(tmp_path, "a.txt", text, columns=[-1], annotators=["gold"])
     assert spelled(crowd) == {("0", "gold"): ["B-ORG"], ("1", "gold"): ["B-PER"]}
     assert document_names(crowd.corpus) == ["1", "2"]
 
@@ -39,20 +39,20 @@ def test_only_ascii_space_separates(tmp_path: Path) -> None:
 
 def test_tokens_with_spaces_in_tabbed_files(tmp_path: Path) -> None:
     crowd = read(tmp_path, "a.conll", "# token\tMary Ann\nNew York\tB-LOC\n1 000\tO\n")
-    assert crowd.workers == ("Mary Ann",)
+    assert crowd.annotators == ("Mary Ann",)
     assert crowd.corpus.words(0) == ["New York", "1 000"]
 
 
 def test_plain_header_and_a_sentence_that_opens_with_token(tmp_path: Path) -> None:
-    assert read(tmp_path, "a.txt", "token ann bob\nEU B-ORG O\n").workers == ("ann", "bob")
+    assert read(tmp_path, "a.txt", "token ann bob\nEU B-ORG O\n").annotators == ("ann", "bob")
     crowd = read(tmp_path, "b.txt", "token O ?\nring B-X ?\n")
-    assert crowd.workers == ("1", "2")
+    assert crowd.annotators == ("1", "2")
     assert crowd.corpus.words(0) == ["token", "ring"]
 
 
 def test_an_annotator_who_saw_nothing_stays_listed(tmp_path: Path) -> None:
     crowd = read(tmp_path, "a.txt", "EU B-ORG ?\n\nYes ? ?\n")
-    assert crowd.workers == ("1", "2")
+    assert crowd.annotators == ("1", "2")
     assert crowd.covered.tolist() == [True, False]
 
 

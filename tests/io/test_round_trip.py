@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqtruth import io
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.scheme import KINDS
 from seqtruth.errors import InputError
-from seqtruth.scheme import KINDS
 from tests.strategies import (
     corpora,
     crowds,
@@ -46,7 +46,7 @@ def said(crowd: Crowd) -> dict[tuple[str, str], list[str | None]]:
 def test_conll(crowd: Crowd, name: str) -> None:
     back = there_and_back(crowd, name)
     assert same_corpus(back.corpus, crowd.corpus)
-    assert back.workers == crowd.workers
+    assert back.annotators == crowd.annotators
     assert back.scheme.kind == crowd.scheme.kind
     assert said(back) == said(crowd)
 
@@ -54,13 +54,13 @@ def test_conll(crowd: Crowd, name: str) -> None:
 @quick
 @given(crowds())
 def test_conll_without_comments(crowd: Crowd) -> None:
-    numbers = tuple(str(i + 1) for i in range(crowd.n_workers))
-    crowd = Crowd(crowd.corpus, crowd.scheme, numbers, crowd.row_sentence, crowd.row_worker,
+    numbers = tuple(str(i + 1) for i in range(crowd.n_annotators))
+    crowd = Crowd(crowd.corpus, crowd.scheme, numbers, crowd.row_sentence, crowd.row_annotator,
                   crowd.tags)  # fmt: skip
     if crowd.corpus.words(0)[:1] == ["token"]:
         return
     back = there_and_back(crowd, "a.conll", crowd.scheme.kind, comments=False)
-    assert back.workers == numbers
+    assert back.annotators == numbers
     assert back.corpus.tokens.equals(crowd.corpus.tokens)
     assert list(said(back).values()) == list(said(crowd).values())
 
@@ -70,7 +70,7 @@ def test_conll_without_comments(crowd: Crowd) -> None:
 def test_conll_folder(crowd: Crowd) -> None:
     back = there_and_back(crowd, "folder")
     assert same_corpus(back.corpus, crowd.corpus)
-    assert list(back.workers) == sorted(crowd.workers)
+    assert list(back.annotators) == sorted(crowd.annotators)
     assert said(back) == said(crowd)
 
 
@@ -79,7 +79,7 @@ def test_conll_folder(crowd: Crowd) -> None:
 def test_jsonl_tokens(crowd: Crowd) -> None:
     back = there_and_back(crowd, "a.jsonl")
     assert same_corpus(back.corpus, crowd.corpus)
-    assert back.workers == crowd.workers
+    assert back.annotators == crowd.annotators
     assert back.scheme.kind == crowd.scheme.kind
     assert spelled(back) == spelled(crowd)
 

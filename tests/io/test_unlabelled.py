@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from seqtruth import io
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
 from seqtruth.errors import InputError
 from seqtruth.io.unlabelled import read_unlabelled
 from tests.strategies import document_names

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oracles.conlleval import chunks
 from oracles.generate import columns, crowd_of
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 from seqtruth.metrics import agreement, krippendorff_alpha, pairs
 
 Rows = dict[str, list[list[str] | None]]
@@ -111,12 +111,12 @@ def test_nobody_to_agree_with() -> None:
     assert len(alone.pairs) == 0 and np.isnan(alone.alpha) and np.isnan(alone.observed)
     assert alone.to_dict()["kappa"] is None
     apart = agreement(crowd_of({"ann": [["B-PER"], None], "bob": [None, ["O"]]}))
-    assert len(apart.pairs) == 0 and np.isnan(apart.of_worker("ann")["kappa"])
+    assert len(apart.pairs) == 0 and np.isnan(apart.of_annotator("ann")["kappa"])
 
 
 def test_of_one_annotator() -> None:
     tags: Rows = {"a": [["B-PER", "O"]], "b": [["B-PER", "O"]], "c": [["O", "B-PER"]]}
     found = agreement(crowd_of(tags))
-    assert found.of_worker("a")["observed"] == 0.5
-    assert found.of_worker("c")["span_f1"] == 0.0
+    assert found.of_annotator("a")["observed"] == 0.5
+    assert found.of_annotator("c")["span_f1"] == 0.0
     assert found.span_f1 == pytest.approx(1 / 3)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataError, DataWarning
 from seqtruth.metrics import align, as_labelling, evaluate
 from seqtruth.metrics.sentences import choose

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd, Labelling
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.metrics import evaluate, paired_bootstrap
-from seqtruth.scheme import Scheme
 
 SCHEME = Scheme.of("iob2", ["B-PER"])
 BEGIN, OUTSIDE = SCHEME.index("B-PER"), SCHEME.index("O")

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.generate import both, column, columns
-from seqtruth.data import Crowd, Labelling
+from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.spans import READINGS, extract
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.metrics import (
     brier_score,
@@ -20,7 +21,6 @@ from seqtruth.metrics import (
     selective_scores,
     span_scores,
 )
-from seqtruth.spans import READINGS, extract
 
 judged = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40)
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from oracles.generate import both, crowd_of
-from seqtruth.corpus import Corpus
-from seqtruth.data import Labelling
+from seqtruth.data.crowd import Labelling
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io import write
 from seqtruth.metrics import Evaluation, calibration, evaluate
-from seqtruth.result import Result, Workers
-from seqtruth.result import evaluate as evaluate_files
-from seqtruth.scheme import Scheme
+from seqtruth.result import Annotators, Result
 
 RESULT = [["I-PER", "O", "B-LOC"], ["O"]]
 GOLD = [["B-PER", "O", "B-LOC"], ["B-ORG"]]
@@ -62,17 +60,19 @@ def test_plain_tags() -> None:
     assert str(found).splitlines()[1].startswith("tags ") and "conlleval" not in str(found)
 
 
-def test_anything_with_corpus_scheme_and_tags_will_do() -> None:
-    @dataclass
-    class Thing:
-        corpus: Corpus
-        scheme: Scheme
-        tags: np.ndarray
-
+def test_crowds_of_one_and_frames_will_do() -> None:
     result, gold = both(RESULT, GOLD, "iob2")
-    thing = Thing(result.corpus, result.scheme, result.tags)
-    assert evaluate(thing, gold) == evaluate(result, gold)
-    assert evaluate(thing, crowd_of({"gold": GOLD})).f1 == evaluate(result, gold).f1
+    rows = [(s, i, tag) for s, row in enumerate(GOLD) for i, tag in enumerate(row)]
+    frame = pa.table(
+        {
+            "task": [str(s) for s, _, _ in rows],
+            "worker": ["gold"] * len(rows),
+            "token_index": [i for _, i, _ in rows],
+            "label": [tag for *_, tag in rows],
+        }
+    )
+    assert evaluate(result, crowd_of({"gold": GOLD})).f1 == evaluate(result, gold).f1
+    assert evaluate(result, frame).f1 == evaluate(result, gold).f1
 
 
 def test_an_unlabelled_sentence_in_the_result_is_missed() -> None:
@@ -109,9 +109,9 @@ def confident(of_sentence: list[float] | None = None) -> tuple[Result, Labelling
     probabilities = np.tile(((1 - sure) / (labels - 1))[:, None], (1, labels)).astype(np.float32)
     probabilities[np.arange(len(tags)), tags] = sure
     none = np.zeros(0)
-    workers = Workers((), none, none.astype(np.int64), none.astype(np.int64), none)
+    annotators = Annotators((), none, none.astype(np.int64), none.astype(np.int64), none)
     of_span = np.array([0.45, 0, 0.95, 0, 0, 0.85, 0.85], np.float32)
-    made = Result(result.corpus, result.scheme, tags, probabilities, workers)
+    made = Result(result.corpus, result.scheme, tags, probabilities, annotators)
     if of_sentence is not None:
         made = replace(made, of_span=of_span, of_sentence=np.array(of_sentence))
     return made, gold
@@ -191,7 +191,7 @@ def test_plain_tags_and_no_spans_at_all() -> None:
     assert found.calibration.span.n == 0 and "spans – ·" in str(found)
     plain, truth = both([["N", "V"]], [["N", "N"]])
     one = np.ones((2, 2), np.float32)
-    made = Result(plain.corpus, plain.scheme, plain.tags, one, result.workers)
+    made = Result(plain.corpus, plain.scheme, plain.tags, one, result.annotators)
     assert "calibration error  tokens 50.00\n" in str(evaluate(made, truth))
 
 
@@ -210,7 +210,7 @@ def test_a_saved_result_brings_its_confidences(tmp_path: Path) -> None:
     result.save(tmp_path / "result")
     result.write(tmp_path / "labels.conll")
     write(gold.as_crowd(), tmp_path / "gold.conll")
-    saved = evaluate_files(str(tmp_path / "result"), tmp_path / "gold.conll")
+    saved = evaluate(str(tmp_path / "result"), tmp_path / "gold.conll")
     assert str(saved) == str(evaluate(result, gold))
-    assert evaluate_files(gold, tmp_path / "result").f1 == saved.f1
-    assert evaluate_files(tmp_path / "labels.conll", tmp_path / "gold.conll").calibration is None
+    assert evaluate(gold, tmp_path / "result").f1 == saved.f1
+    assert evaluate(tmp_path / "labels.conll", tmp_path / "gold.conll").calibration is None

@@ -10,9 +10,9 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd, Labelling
-from seqtruth.metrics import agreement, evaluate, worker_scores
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.metrics import agreement, annotator_scores, evaluate
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "ner"
 pytestmark = pytest.mark.skipif(
@@ -35,18 +35,18 @@ def corpus() -> Corpus:
     )
 
 
-def crowd_from(corpus: Corpus, rows: list[dict[str, str]], column: str, worker: str) -> Crowd:
+def crowd_from(corpus: Corpus, rows: list[dict[str, str]], column: str, annotator: str) -> Crowd:
     place = {name: i for i, name in enumerate(corpus.sentence_ids.to_pylist())}
-    workers = sorted({row.get(worker, "") for row in rows})
+    annotators = sorted({row.get(annotator, "") for row in rows})
     tags = [tag for row in rows for tag in row[column].split(" ")]
     labels = sorted(set(tags))
     number = {label: i for i, label in enumerate(labels)}
     return Crowd.build(
         corpus,
         labels,
-        workers,
+        annotators,
         [place[row["sentence_id"]] for row in rows],
-        [workers.index(row.get(worker, "")) for row in rows],
+        [annotators.index(row.get(annotator, "")) for row in rows],
         np.array([number[tag] for tag in tags], np.int16),
         "iob2",
     )
@@ -110,11 +110,11 @@ def test_the_authors_own_vote(
     assert per_cent(scores) == strict
 
 
-def test_workers_and_agreement_are_quick_and_sane(corpus: Corpus, crowd: Crowd) -> None:
+def test_annotators_and_agreement_are_quick_and_sane(corpus: Corpus, crowd: Crowd) -> None:
     gold = crowd_from(corpus, table("gold.tsv.gz"), "labels", "-")
-    agreement(crowd[:5]), worker_scores(crowd[:5], gold)  # compile
+    agreement(crowd[:5]), annotator_scores(crowd[:5], gold)  # compile
     begin = perf_counter()
-    found, scores = agreement(crowd), worker_scores(crowd, gold)
+    found, scores = agreement(crowd), annotator_scores(crowd, gold)
     seconds = perf_counter() - begin
     assert scores.sentences.sum() == crowd.n_rows == 29_704
     assert 0.5 < found.alpha < found.observed < 1
@@ -123,10 +123,10 @@ def test_workers_and_agreement_are_quick_and_sane(corpus: Corpus, crowd: Crowd) 
 
 
 @pytest.mark.parametrize(("strict", "column"), [("conlleval", "F1"), ("b-required", "F1_Breq")])
-def test_each_workers_own_f1(corpus: Corpus, crowd: Crowd, strict: str, column: str) -> None:
+def test_each_annotators_own_f1(corpus: Corpus, crowd: Crowd, strict: str, column: str) -> None:
     gold = crowd_from(corpus, table("gold.tsv.gz"), "labels", "-")
     with (DATA / "worker_stats.tsv").open(encoding="utf-8", newline="") as lines:
         stats = {row["worker_id"]: row for row in csv.DictReader(lines, delimiter="\t")}
-    scores = worker_scores(crowd, gold, strict=strict)
-    expected = [float(stats[name][column]) for name in scores.workers]
+    scores = annotator_scores(crowd, gold, strict=strict)
+    expected = [float(stats[name][column]) for name in scores.annotators]
     assert (100 * scores.f1).tolist() == pytest.approx(expected, abs=0.006)

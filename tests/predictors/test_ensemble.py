@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from seqtruth import archive
-from seqtruth.corpus import Corpus
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.scheme import Scheme
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.predictors import CRF, Ensemble, Predictor, Tagger
-from seqtruth.scheme import Scheme
 
 SENTENCES = [["Ann", "Lee", "saw", "Oslo"], ["Bob", "left", "Brno"], ["Eve", "ran"]]
 TAGS = [["B-PER", "I-PER", "O", "B-LOC"], ["B-PER", "O", "B-LOC"], ["B-PER", "O"]]

@@ -93,8 +93,8 @@ def aggregate(
     """Turn many annotators' labels into one labelling, a trust list and a tagger."""
     from dataclasses import replace
 
-    from seqtruth.cli.methods import make_method
     from seqtruth.io import read
+    from seqtruth.methods import make_method
 
     if resume and checkpoint is None:
         raise ParameterError("--resume needs --checkpoint")
@@ -103,7 +103,7 @@ def aggregate(
     if engine == "memory":
         out_format = check_labels(target, out_format)
     check_files(report, save, tagger, target if engine == "stream" else None)
-    check_distinct(target, report, save, tagger)
+    check_distinct(target, report, save, tagger, inputs=(annotations, known))
     first_use(quiet)
     if engine != "memory":
         assert output is not None
@@ -114,7 +114,7 @@ def aggregate(
         return
     crowd = read(Path(annotations), format, scheme)
     gold = None if known is None else read(known, scheme=scheme)
-    maker = make_method(method, seed, crowd.corpus.tokens is not None)
+    maker = make_method(method, seed=seed).resolved(crowd.corpus.tokens is not None)
     if abstain is not None:
         maker = replace(maker, abstain=abstain)
     check_tagger(tagger, maker)
@@ -141,7 +141,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Score labels against a gold standard: spans (strict), tokens (relaxed), confidences."""
-    from seqtruth.result import evaluate as score
+    from seqtruth.metrics import evaluate as score
 
     first_use()
     found = score(result, gold, strict=strict)
@@ -173,8 +173,8 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Run several methods and score each against the gold standard (JSON: one object a line)."""
-    from seqtruth.cli.methods import make_method, method_specs, parse_methods
-    from seqtruth.spans import check_reading
+    from seqtruth.data.spans import check_reading
+    from seqtruth.methods.choice import make_method, method_specs
 
     first_use(quiet)
     data = open_dataset(annotations, gold, dataset, data_dir)
@@ -187,12 +187,13 @@ def compare(
             )
     for reading in readings:
         check_reading(reading)
-    has_text = data.crowd.corpus.tokens is not None
-    parse_methods(methods, seed, has_text)  # all of them are known before the first one runs
+    chosen = {  # all of them are known before the first one runs
+        spec: [make_method(spec, seed=seed + n) for n in range(seeds)]
+        for spec in method_specs(methods)
+    }
     rows = []
-    for spec in method_specs(methods):
-        chosen = [make_method(spec, seed + n, has_text) for n in range(seeds)]
-        for row in measure(spec, chosen, data, splits, readings, abstain, quiet):
+    for spec in chosen:
+        for row in measure(spec, chosen[spec], data, splits, readings, abstain, quiet):
             rows.append(row)
             if as_json:
                 print_json(row, indent=None)
@@ -216,6 +217,7 @@ def tag(
     from seqtruth.predictors import Tagger
 
     out_format = check_labels(output, out_format)
+    check_distinct(output, inputs=(model, text))
     first_use()
     tagger = Tagger.load(model)
     source = Path("/dev/stdin") if str(text) == "-" else text
@@ -262,9 +264,9 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Run the main job on the built-in corpus and leave everything it makes in a folder."""
-    from seqtruth.cli.methods import parse_methods
     from seqtruth.datasets import load
     from seqtruth.io import write
+    from seqtruth.methods import make_method
     from seqtruth.metrics import evaluate as score
 
     if output.exists() and not output.is_dir():
@@ -272,9 +274,9 @@ def demo(
     first_use(quiet)
     data = load("demo")
     note(f"demo corpus: {data.crowd}")
-    specs = "mv ds bsc-seq aggslc accord"
     rows, result = [], None
-    for spec, method in parse_methods(specs, seed, True).items():
+    for spec in ("mv", "ds", "bsc-seq", "aggslc", "accord"):
+        method = make_method(spec, seed=seed)
         began = time.perf_counter()
         with progress(spec, quiet):
             result = method.fit(data.crowd)
@@ -300,7 +302,7 @@ def demo(
     )  # fmt: skip
     result.write(output / "truth.jsonl")
     table(["method", "precision", "recall", "F1", "seconds"], rows, "strict spans, %")
-    print(f"annotators, worst first\n\n{result.workers}\n")
+    print(f"annotators, worst first\n\n{result.annotators}\n")
     for name, what in files.items():
         print(f"{output / name}  {what}")
 

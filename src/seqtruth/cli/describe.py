@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +10,7 @@ from seqtruth._version import __version__
 from seqtruth.cli.display import cell
 
 if TYPE_CHECKING:
-    from seqtruth.data import Crowd
+    from seqtruth.data.crowd import Crowd
     from seqtruth.metrics.agreement import Agreement
 
 #: How many annotators, and how many pairs of them, are shown.
@@ -26,9 +24,10 @@ def installation() -> dict[str, Any]:
     import numpy
     import pyarrow
 
-    from seqtruth.aggregators import METHODS
-    from seqtruth.compiled import kernels_are_cached, threads
     from seqtruth.io import FORMATS
+    from seqtruth.kernels.jit import kernels_are_cached
+    from seqtruth.kernels.threads import threads
+    from seqtruth.methods import METHODS
 
     extras = [
         name for name in ("torch", "transformers", "pyspark") if importlib.util.find_spec(name)
@@ -50,12 +49,14 @@ def installation() -> dict[str, Any]:
 def saved(path: Path) -> dict[str, Any]:
     """A saved result or tagger."""
     from seqtruth import archive
+    from seqtruth.predictors import Tagger
     from seqtruth.result import Result
 
-    if _kind(path) != "seqtruth-tagger":
+    if archive.kind_of(path) != "tagger":
         result = Result.load(path)
         tagger = None if result.tagger is None else getattr(result.tagger.predictor, "name", "own")
         return {"result": str(result), **result.provenance, "tagger": tagger or "none"}
+    Tagger.load(path)  # which says so where anything in it does not fit
     meta, arrays = archive.load(path, "tagger")
     return {
         "tagger": meta["predictor"],
@@ -64,14 +65,6 @@ def saved(path: Path) -> dict[str, Any]:
         "parameters": sum(array.size for array in arrays.values() if array.dtype.kind == "f"),
         "settings": meta["settings"],
     }
-
-
-def _kind(path: Path) -> Any:
-    try:
-        with zipfile.ZipFile(path) as file:
-            return json.loads(file.read("meta.json")).get("format")
-    except (zipfile.BadZipFile, KeyError, ValueError, AttributeError, OSError):
-        return None  # whoever loads it says what is wrong
 
 
 def labels(path: Path, format: str | None, scheme: str | None) -> dict[str, Any]:
@@ -89,14 +82,14 @@ def labels(path: Path, format: str | None, scheme: str | None) -> dict[str, Any]
         "sentences": crowd.n_sentences,
         "tokens": crowd.n_tokens,
         "documents": len(crowd.corpus.documents),
-        "annotators": crowd.n_workers,
+        "annotators": crowd.n_annotators,
         "annotations": crowd.n_rows,
         "unlabelled sentences": int(bare.sum()),
         "labels": ", ".join(crowd.scheme.labels),
         "digest": crowd.digest(),
     }
     found = agreement(crowd)
-    if crowd.n_workers > 1:
+    if crowd.n_annotators > 1:
         facts["agreement (tokens)"] = round(float(found.observed), 4)
         facts["Krippendorff's alpha"] = round(float(found.alpha), 4)
         facts["agreement (span F1)"] = round(float(found.span_f1), 4)
@@ -109,14 +102,14 @@ def _each(crowd: Crowd, found: Agreement) -> list[dict[str, Any]]:
     """Sentences of each annotator and mean span F1 with the others, those who agree most first."""
     import numpy as np
 
-    sentences = np.bincount(crowd.row_worker, minlength=crowd.n_workers)
+    sentences = np.bincount(crowd.row_annotator, minlength=crowd.n_annotators)
     rows = [
         {
             "annotator": name,
             "sentences": int(sentences[w]),
-            "span F1": round(found.of_worker(name)["span_f1"], 4),
+            "span F1": round(found.of_annotator(name)["span_f1"], 4),
         }
-        for w, name in enumerate(crowd.workers)
+        for w, name in enumerate(crowd.annotators)
     ]
     return sorted(rows, key=lambda row: (-np.nan_to_num(row["span F1"], nan=-1), row["annotator"]))
 
@@ -137,8 +130,8 @@ def _closest(found: Agreement) -> list[dict[str, Any]]:
     order = np.lexsort((-pairs.tokens[chosen], -pairs.span_f1[chosen]))
     return [
         {
-            "first": found.workers[pairs.first[k]],
-            "second": found.workers[pairs.second[k]],
+            "first": found.annotators[pairs.first[k]],
+            "second": found.annotators[pairs.second[k]],
             "tokens": int(pairs.tokens[k]),
             "span F1": round(float(pairs.span_f1[k]), 4),
         }

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqtruth.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from seqtruth.aggregators import Aggregator
-    from seqtruth.data import Crowd
+    from seqtruth.data.crowd import Crowd
+    from seqtruth.methods import Aggregator
     from seqtruth.result import Result
 
 
@@ -59,10 +60,16 @@ def check_files(*paths: Path | None) -> None:
             )
 
 
-def check_distinct(*paths: Path | None) -> None:
-    """Raise where two outputs would be one file."""
+def check_distinct(*paths: Path | None, inputs: Iterable[str | Path | None] = ()) -> None:
+    """Raise where two outputs would be one file, or one would take the place of an input."""
+    given = {os.path.realpath(path) for path in inputs if path is not None}
     seen: set[str] = set()
     for path in paths:
+        if path is not None and os.path.realpath(path) in given:
+            raise ParameterError(
+                "an output would take the place of the input", got=str(path),
+                fix="choose another name",
+            )  # fmt: skip
         if path is None or (path.exists() and not path.is_file() and not path.is_dir()):
             continue  # devices may be written twice
         if (real := os.path.realpath(path)) in seen:
@@ -80,7 +87,7 @@ def _check_parent(path: Path) -> None:
 
 def check_tagger(tagger: Path | None, method: Aggregator) -> None:
     """Raise where a tagger is asked for and the method will train none."""
-    if tagger is not None and getattr(method, "predictor", None) is None:
+    if tagger is not None and not method.trains_tagger:
         raise ParameterError(
             "--tagger: the method trains no tagger", got=method.name,
             fix="choose one with a predictor, such as accord on a corpus with text",
@@ -110,24 +117,27 @@ def write_outputs(
 
 
 def summary(result: Result, seconds: float, written: list[str]) -> dict[str, Any]:
-    from seqtruth.spans import extract
+    from seqtruth.data.spans import extract
 
     return {
         **result.provenance,
         "sentences": result.corpus.n_sentences,
         "unlabelled": int((~result.labelled).sum()),
         "spans": len(extract(result.tags, result.corpus.token_offsets, result.scheme).start),
-        "rounds": len(result.trace),
-        "stop_reason": result.trace.stop_reason,
+        "rounds": len(result.history),
+        "stop_reason": result.history.stop_reason,
         "seconds": round(seconds, 3),
-        "annotators": list(result.workers),
+        "annotators": list(result.annotators.ranked()),
         "written": written,
     }
 
 
 def print_labels(crowd: Crowd) -> None:
-    from seqtruth.io.conll import conll_chunks
+    """CoNLL on standard output, refused where it would not read back as it is."""
+    from seqtruth.io.formats.conll.columns import check_writable, conll_chunks
 
+    if crowd.n_tokens:
+        check_writable(crowd)
     for chunk in conll_chunks(crowd):
         sys.stdout.buffer.write(chunk)
     sys.stdout.buffer.flush()

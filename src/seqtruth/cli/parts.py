@@ -48,10 +48,10 @@ def aggregate_parts(
     quiet: bool,
 ) -> None:
     """The main job where the data is."""
-    from seqtruth.cli.methods import make_method
     from seqtruth.cli.outputs import check_tagger
+    from seqtruth.methods import make_method
 
-    maker = make_method(method, seed, corpus_has_text=False)
+    maker = make_method(method, seed=seed)
     check_tagger(tagger, maker)
     began = time.perf_counter()
     with progress(f"{maker.name}, {engine} engine", quiet):
@@ -76,7 +76,7 @@ def _open(annotations: str, engine: str, scheme: str | None) -> Parts:
         from seqtruth.engine.spark import SparkParts
 
         return SparkParts.read(annotations, scheme=scheme)
-    from seqtruth.engine.streamed import ParquetParts
+    from seqtruth.engine.streaming import ParquetParts
 
     return ParquetParts(annotations, scheme)
 
@@ -88,9 +88,9 @@ def _summary(result: PartsResult, seconds: float, written: list[str]) -> dict[st
         "sentences": facts.n_sentences,
         "tokens": facts.n_tokens,
         "token_annotations": facts.n_annotations,
-        "rounds": len(result.trace),
-        "stop_reason": result.trace.stop_reason,
+        "rounds": len(result.history),
+        "stop_reason": result.history.stop_reason,
         "seconds": round(seconds, 3),
-        "annotators": list(result.workers),
+        "annotators": list(result.annotators.ranked()),
         "written": written,
     }

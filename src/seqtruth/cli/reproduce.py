@@ -40,16 +40,17 @@ def reproduce(
 
     Runs are kept in the output folder: interrupted, call it again and it goes on.
     """
-    from seqtruth.cli.methods import make_method
-    from seqtruth.reproduction import Workshop, check_part
-    from seqtruth.reproduction import reproduce as run
+    from seqtruth.methods import make_method
+    from seqtruth.paper import Workshop, check_part
+    from seqtruth.paper import reproduce as run
 
     check_part(what)
     if output.exists() and not output.is_dir():
         raise InputError("not a folder", where=str(output), fix="give another --output")
     first_use(quiet)
     work = Workshop(
-        output, make_method, quick, seeds or (1 if quick else 3), data_dir,
+        output, lambda spec, seed: make_method(spec, seed=seed), quick,
+        seeds or (1 if quick else 3), data_dir,
         watch=lambda title: progress(title, quiet),
         say=(lambda text: None) if quiet else note,
     )  # fmt: skip

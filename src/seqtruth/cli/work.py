@@ -10,8 +10,8 @@ from seqtruth.cli.display import note, progress, table
 from seqtruth.errors import ParameterError
 
 if TYPE_CHECKING:
-    from seqtruth.aggregators import Aggregator
     from seqtruth.datasets import Dataset
+    from seqtruth.methods import Aggregator
     from seqtruth.metrics import Calibration
 
 
@@ -51,7 +51,7 @@ def measure(
     import numpy as np
 
     from seqtruth.metrics import evaluate as score
-    from seqtruth.reproduction.cost import measured
+    from seqtruth.paper.cost import measured
 
     results, seconds, peaks = [], [], []
     for method in methods:
@@ -80,10 +80,10 @@ def measure(
                 "dataset": data.name,
                 "split": split,
                 "sentences": found[0].n_sentences,
-                "annotators": data.crowd.n_workers,
+                "annotators": data.crowd.n_annotators,
                 "seeds": len(methods),
                 "f1_spread": float(np.std(f1, ddof=1)) if len(f1) > 1 else None,
-                "stop_reason": results[0].trace.stop_reason,
+                "stop_reason": results[0].history.stop_reason,
                 **_mean_honesty(honest),
             }
 
@@ -126,7 +126,7 @@ def show_scores(rows: list[dict[str, Any]], data: Dataset) -> None:
 
 def first_use(quiet: bool = False) -> None:
     """Say so where kernels have to be compiled, when it happens."""
-    from seqtruth.compiled import when_compiling
+    from seqtruth.kernels.jit import when_compiling
 
     text = "first use: compiling kernels for this machine (up to half a minute, once)"
     when_compiling(None if quiet else lambda: note(text))

@@ -23,7 +23,7 @@ _EMPTYLINE, _SUFFIX, _RETOK, _FUZZY = range(1, 5)
 #: How far apart, in tokens, the next place where both texts agree may be.
 REACH = 60
 
-#: A line of a worker's file: a token and its label, or None for a blank line.
+#: A line of an annotator's file: a token and its label, or None for a blank line.
 Line = tuple[str, str] | None
 
 
@@ -52,7 +52,7 @@ def align(sentences: Sequence[Sequence[str]], lines: Sequence[Line]) -> list[tup
 
 
 class _Walk:
-    """Two hands, one on the text's tokens, one on the worker's."""
+    """Two hands, one on the text's tokens, one on the annotator's."""
 
     def __init__(self, tokens: Sequence[str], lines: Sequence[Line]) -> None:
         self.tokens = tokens

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
 from seqtruth.datasets.tables import Dataset, read_corpus, read_labels, read_splits, read_table
 from seqtruth.errors import ParameterError
 

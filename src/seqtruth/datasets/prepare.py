@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from seqtruth.atomic import atomic_path
 from seqtruth.datasets import convert_ner, convert_pico, places
 from seqtruth.datasets.catalogue import RECIPES, Recipe, Source
 from seqtruth.datasets.download import (
@@ -26,7 +27,6 @@ from seqtruth.datasets.download import (
 )
 from seqtruth.datasets.tables import Table, write_table
 from seqtruth.errors import DataWarning, InputError, ParameterError
-from seqtruth.io.files import atomic_path
 
 _log = logging.getLogger(__name__)
 #: Changes when the converters would make other tables from the same sources.

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from seqtruth.data.spans import extract
 from seqtruth.datasets.catalogue import RECIPES, needs, title
 from seqtruth.datasets.tables import Dataset
-from seqtruth.spans import extract
 
 
 def describe(data: Dataset) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def describe(data: Dataset) -> dict[str, Any]:
         "sentences with crowd": int(crowd.covered.sum()),
         "documents": len(crowd.corpus.documents),
         "tokens": crowd.n_tokens,
-        "workers": crowd.n_workers,
+        "annotators": crowd.n_annotators,
         "annotations": crowd.n_rows,
         "per sentence": f"{each.mean():.2f} ({each.min()}-{each.max()})" if each.size else "0",
         "labels": ", ".join(sorted(crowd.scheme.labels)),

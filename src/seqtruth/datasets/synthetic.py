@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
 from seqtruth.datasets import ner
 from seqtruth.datasets.annotators import AutomaticAnnotator, six
 from seqtruth.datasets.annotators.base import sentences
@@ -46,7 +46,7 @@ def load(
     cache : folder for the labels; where not given, they are not kept. Labels that lie ready in
         ``folder/synthetic`` are taken first.
     annotators : in place of :func:`~seqtruth.datasets.annotators.six`. Of the six, those that cannot
-        run on this machine are left out with a warning (``crowd.workers`` says who is there); of your
+        run on this machine are left out with a warning (``crowd.annotators`` says who is there); of your
         own choice, one that cannot run is an error.
     gold : see :func:`seqtruth.datasets.ner.load`.
     """
@@ -99,12 +99,12 @@ class Shelf:
 
     def _read(self, place: Path) -> None:
         works: dict[str, tuple[str, str, dict[str, str]]] = {}
-        for worker, version, source, text in read_table(place / ANNOTATORS, *_ANNOTATORS):
+        for annotator, version, source, text in read_table(place / ANNOTATORS, *_ANNOTATORS):
             if text == self.text:
-                works[worker] = version, source, {}
-        for sentence, worker, labels in read_table(place / LABELS, *_LABELS):
-            if worker in works:
-                works[worker][2][sentence] = labels
+                works[annotator] = version, source, {}
+        for sentence, annotator, labels in read_table(place / LABELS, *_LABELS):
+            if annotator in works:
+                works[annotator][2][sentence] = labels
         self.works |= works
 
     def ask(self, one: AutomaticAnnotator, corpus: Corpus) -> list[list[str]]:
@@ -134,10 +134,10 @@ class Shelf:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         labels = [
-            (sentence, worker, sequence)
-            for worker, (_, _, kept) in self.works.items()
+            (sentence, annotator, sequence)
+            for annotator, (_, _, kept) in self.works.items()
             for sentence, sequence in kept.items()
         ]
         write_table(self.folder / LABELS, Table(_LABELS, labels))
-        who = [(worker, *known[:2], self.text) for worker, known in self.works.items()]
+        who = [(annotator, *known[:2], self.text) for annotator, known in self.works.items()]
         write_table(self.folder / ANNOTATORS, Table(_ANNOTATORS, who))

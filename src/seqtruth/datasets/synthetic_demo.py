@@ -56,7 +56,7 @@ def load(seed: int = 0, difficulty: float = 0.25) -> Dataset:
     crowd = simulate(source.gold, [one for one, _ in CAST], seed=seed, difficulty=difficulty)
     types = np.array([*crowd.scheme.types, "O"])
     knows = np.stack([np.isin(types, [*written, "O"]) for _, written in CAST])
-    worker = np.repeat(crowd.row_worker, np.diff(crowd.row_offsets))
-    known = knows[worker, crowd.scheme.type_of[crowd.tags]]
+    annotator = np.repeat(crowd.row_annotator, np.diff(crowd.row_offsets))
+    known = knows[annotator, crowd.scheme.type_of[crowd.tags]]
     tags = np.where(known, crowd.tags, crowd.scheme.outside).astype(np.int8)
     return Dataset("synthetic-demo", replace(crowd, tags=tags), source.gold, source.splits)

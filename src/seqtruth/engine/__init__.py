@@ -5,7 +5,7 @@ from typing import Any
 
 from seqtruth.engine.base import Facts, Labels, Parts, SparkFrame, Sums, add
 from seqtruth.engine.result import PartsResult
-from seqtruth.engine.streamed import ParquetParts
+from seqtruth.engine.streaming import ParquetParts
 from seqtruth.errors import DataError
 
 __all__ = [

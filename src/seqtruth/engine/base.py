@@ -3,7 +3,7 @@
 A method that can work on parts asks two things of an engine: *add up* what a pure function finds in
 every part (votes, losses, expected counts: small arrays by name), and *write* what another pure
 function makes of every part. In each round only those sums travel. Functions get a part as a
-:class:`~seqtruth.data.Crowd` that knows all annotators and all labels by the same numbers everywhere,
+:class:`~seqtruth.data.crowd.Crowd` that knows all annotators and all labels by the same numbers everywhere,
 so they are the very kernels that work on a whole crowd.
 """
 
@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from seqtruth.compiled import F32, F64, I8, I64
-from seqtruth.data import Crowd
-from seqtruth.scheme import Scheme
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.scheme import Scheme
+from seqtruth.kernels.arrays import F32, F64, I8, I64
 
 #: Arrays by name, to be added up over parts.
 Sums = dict[str, np.ndarray]
@@ -31,20 +31,20 @@ class Facts:
 
     Parameters
     ----------
-    scheme, workers : labels and annotators; their numbers are the same in every part.
+    scheme, annotators : labels and annotators; their numbers are the same in every part.
     n_sentences, n_tokens, n_annotations : sizes.
-    worker_sentences, worker_tokens : int64[W], how much each annotator labelled.
+    annotator_sentences, annotator_tokens : int64[W], how much each annotator labelled.
     has_text : whether there are tokens to learn from.
     digest : names the input, for provenance and checkpoints; cheap (files, sizes, check sums).
     """
 
     scheme: Scheme
-    workers: tuple[str, ...]
+    annotators: tuple[str, ...]
     n_sentences: int
     n_tokens: int
     n_annotations: int
-    worker_sentences: I64
-    worker_tokens: I64
+    annotator_sentences: I64
+    annotator_tokens: I64
     has_text: bool
     digest: str
 
@@ -66,12 +66,12 @@ class Parts(ABC):
         return self.facts.scheme
 
     @property
-    def workers(self) -> tuple[str, ...]:
-        return self.facts.workers
+    def annotators(self) -> tuple[str, ...]:
+        return self.facts.annotators
 
     @property
-    def n_workers(self) -> int:
-        return len(self.facts.workers)
+    def n_annotators(self) -> int:
+        return len(self.facts.annotators)
 
     @property
     def n_labels(self) -> int:

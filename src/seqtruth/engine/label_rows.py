@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from seqtruth.data import Crowd, Labelling
+from seqtruth.data.crowd import Crowd, Labelling
 from seqtruth.engine.base import Labels
 from seqtruth.engine.packed import Layout
-from seqtruth.io.token_table import token_table
+from seqtruth.io.longtable.write import token_table
 
 
 def label_rows(crowd: Crowd, labels: Labels, layout: Layout) -> Iterator[pa.RecordBatch]:
-    """One row per token, as :func:`seqtruth.io.table.write_table` has them for a labelling."""
+    """One row per token, as :func:`seqtruth.io.longtable.table.write_table` has them for a labelling."""
     truth = Labelling(crowd.corpus, crowd.scheme, labels.tags).as_crowd("truth")
     table = token_table(truth, labels.confidence)
     columns = [

@@ -1,15 +1,15 @@
 """Long tables packed to one row per sentence: how labels lie in tables of other engines.
 
-A long table has a row per (task, worker, token). It is packed in two steps, both plain functions over
+A long table has a row per (task, annotator, token). It is packed in two steps, both plain functions over
 Arrow batches, so that any engine that can sort by task can use them:
 
 1. :func:`fragments`: rows that stand together become a *fragment*, a run of one annotator's tags on one
    task. Names of annotators and labels become numbers. What is shuffled afterwards is about a byte a
    label, where the source keeps a task's rows together.
-2. :func:`pack`: all fragments of a task, sorted, become one row: ``task``, ``n_tokens``, ``workers``
+2. :func:`pack`: all fragments of a task, sorted, become one row: ``task``, ``n_tokens``, ``annotators``
    (int32 each) and ``tags`` (int8, annotator by annotator); ``tokens`` and ``doc`` if there are any.
 
-The buffers of packed columns are the columns of a :class:`~seqtruth.data.Crowd` (:func:`crowds`).
+The buffers of packed columns are the columns of a :class:`~seqtruth.data.crowd.Crowd` (:func:`crowds`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from seqtruth.compiled import I8, I32, I64, Bool
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.scheme import Scheme
 from seqtruth.engine.base import Sums
 from seqtruth.errors import InputError
-from seqtruth.scheme import Scheme
+from seqtruth.kernels.arrays import I8, I32, I64, Bool
 
 
 class Layout(NamedTuple):
@@ -41,7 +41,7 @@ class Layout(NamedTuple):
     @property
     def packed(self) -> pa.Schema:
         return self._schema(
-            [("n_tokens", pa.int32()), ("workers", pa.binary()), ("tags", pa.binary())]
+            [("n_tokens", pa.int32()), ("annotators", pa.binary()), ("tags", pa.binary())]
         )
 
     def _schema(self, columns: list[tuple[str, pa.DataType]]) -> pa.Schema:
@@ -50,17 +50,17 @@ class Layout(NamedTuple):
 
 
 def fragments(
-    rows: pa.RecordBatch, workers: Mapping[str, int], labels: Mapping[str, int], layout: Layout
+    rows: pa.RecordBatch, annotators: Mapping[str, int], labels: Mapping[str, int], layout: Layout
 ) -> pa.RecordBatch:
-    """Rows of a long table as fragments; ``workers`` and ``labels`` number the names.
+    """Rows of a long table as fragments; ``annotators`` and ``labels`` number the names.
 
     A row without annotator (-1) says that the token is there; one without token_index becomes a
     fragment without tags (its ``first`` is -1), which says that the annotator saw the task.
     """
-    worker, label = _numbered(rows, "worker", workers), _numbered(rows, "label", labels)
+    annotator, label = _numbered(rows, "worker", annotators), _numbered(rows, "label", labels)
     index, has_token = _whole_numbers(rows.column("token_index"))
-    _check_rows(rows, worker, label, index, has_token)
-    breaks = _changes(rows, "task") | (np.diff(worker, prepend=-2) != 0)
+    _check_rows(rows, annotator, label, index, has_token)
+    breaks = _changes(rows, "task") | (np.diff(annotator, prepend=-2) != 0)
     breaks |= ~has_token | (np.diff(index, prepend=-2) != 1)
     if layout.doc:
         breaks |= _changes(rows, "doc")
@@ -69,7 +69,7 @@ def fragments(
     chosen = pa.array(starts)
     columns = [
         rows.column("task").take(chosen),
-        pa.array(worker[starts].astype(np.int32)),
+        pa.array(annotator[starts].astype(np.int32)),
         pa.array(index[starts].astype(np.int32)),
         _binary(label[has_token].astype(np.int8), offsets),
     ]
@@ -106,10 +106,12 @@ def _changes(rows: pa.RecordBatch, column: str) -> Bool:
     return changes
 
 
-def _check_rows(rows: pa.RecordBatch, worker: I64, label: I64, index: I64, has_token: Bool) -> None:
+def _check_rows(
+    rows: pa.RecordBatch, annotator: I64, label: I64, index: I64, has_token: Bool
+) -> None:
     for bad, what, fix in (
         (~np.asarray(rows.column("task").is_valid()), "the task is empty", None),
-        ((worker < 0) & (label >= 0), "the worker is empty", "name who gave the label"),
+        ((annotator < 0) & (label >= 0), "the annotator is empty", "name who gave the label"),
         (has_token & (index < 0), "token_index must not be negative", "count from 0"),
         (index >= 2**31 - 1, "token_index is too high", "count from 0 within each task"),
         (~has_token & (label >= 0), "token_index is empty", "say which token has the label"),
@@ -183,11 +185,11 @@ def _one(table: pa.Table, name: str) -> pa.Array:
 
 
 def pack(table: pa.Table, layout: Layout) -> pa.RecordBatch:
-    """Fragments sorted by task, worker and first token, all of each task, as packed sentences."""
+    """Fragments sorted by task, annotator and first token, all of each task, as packed sentences."""
     task = _task_numbers(_one(table, "task"))
     first_of_task = np.flatnonzero(np.diff(task, prepend=-1))
     tasks = _one(table, "task").take(pa.array(first_of_task))
-    worker = np.asarray(_one(table, "worker")).astype(np.int64)
+    annotator = np.asarray(_one(table, "worker")).astype(np.int64)
     begin = np.maximum(np.asarray(_one(table, "first")), 0).astype(np.int64)
     given, cuts = _bytes(_one(table, "tags"))
     length = np.diff(cuts)
@@ -196,11 +198,13 @@ def pack(table: pa.Table, layout: Layout) -> pa.RecordBatch:
     place = _places(offsets[task] + begin, length)
     _check_covered(tasks, place, offsets)
 
-    opens = (worker >= 0) & ((np.diff(task, prepend=-1) != 0) | (np.diff(worker, prepend=-2) != 0))
-    _check_repeats(tasks, task, begin, length, (worker >= 0) & ~opens)
-    row_task, row_worker = task[opens], worker[opens]
+    opens = (annotator >= 0) & (
+        (np.diff(task, prepend=-1) != 0) | (np.diff(annotator, prepend=-2) != 0)
+    )
+    _check_repeats(tasks, task, begin, length, (annotator >= 0) & ~opens)
+    row_task, row_annotator = task[opens], annotator[opens]
     row_offsets = _offsets(n_tokens[row_task])
-    theirs = worker >= 0
+    theirs = annotator >= 0
     row = np.cumsum(opens)[theirs] - 1
     tags = np.full(int(row_offsets[-1]), -1, np.int8)
     tags[_places(row_offsets[row] + begin[theirs], length[theirs])] = given[
@@ -210,7 +214,7 @@ def pack(table: pa.Table, layout: Layout) -> pa.RecordBatch:
     columns = [
         tasks,
         pa.array(n_tokens.astype(np.int32)),
-        _binary(row_worker.astype(np.int32), bounds),
+        _binary(row_annotator.astype(np.int32), bounds),
         _binary(tags, row_offsets[bounds]),
     ]
     if layout.text:
@@ -279,10 +283,10 @@ def _agreed(column: str, codes: I64, group: I64, tasks: pa.Array, offsets: I64) 
 
 
 def crowds(
-    batches: Iterable[pa.RecordBatch], scheme: Scheme, workers: Sequence[str], limit: int
+    batches: Iterable[pa.RecordBatch], scheme: Scheme, annotators: Sequence[str], limit: int
 ) -> Iterator[Crowd]:
     """Packed sentences as crowds of about ``limit`` tags, cut the same way whatever the batches."""
-    names = tuple(workers)
+    names = tuple(annotators)
     held: list[pa.RecordBatch] = []
     n_tags = 0
     for batch in batches:
@@ -299,9 +303,9 @@ def crowds(
         yield crowd(pa.Table.from_batches(held), scheme, names)
 
 
-def crowd(table: pa.Table, scheme: Scheme, workers: tuple[str, ...]) -> Crowd:
+def crowd(table: pa.Table, scheme: Scheme, annotators: tuple[str, ...]) -> Crowd:
     """Packed sentences as a crowd."""
-    row_worker, worker_ends = _bytes(_one(table, "workers"))
+    row_annotator, annotator_ends = _bytes(_one(table, "annotators"))
     tags, _ = _bytes(_one(table, "tags"))
     has = set(table.column_names)
     documents, document = _documents(_one(table, "doc")) if "doc" in has else (("",), None)
@@ -312,13 +316,13 @@ def crowd(table: pa.Table, scheme: Scheme, workers: tuple[str, ...]) -> Crowd:
         documents,
         document,  # type: ignore[arg-type]
     )
-    rows = np.diff(worker_ends) // 4
+    rows = np.diff(annotator_ends) // 4
     return Crowd(
         corpus,
         scheme,
-        workers,
+        annotators,
         np.repeat(np.arange(len(table), dtype=np.int32), rows),
-        np.frombuffer(row_worker.tobytes(), np.int32),
+        np.frombuffer(row_annotator.tobytes(), np.int32),
         tags,
     )
 
@@ -345,7 +349,7 @@ def shape(crowd: Crowd) -> Sums:
     pairs = np.where(before < 0, n, before)[given] * n + crowd.tags[given]
     return {
         "sizes": np.array([crowd.n_sentences, crowd.n_tokens], np.int64),
-        "sentences": crowd.worker_sentences.astype(np.int64),
-        "tokens": crowd.worker_tokens,
+        "sentences": crowd.annotator_sentences.astype(np.int64),
+        "tokens": crowd.annotator_tokens,
         "pairs": np.bincount(pairs, minlength=(n + 1) * n).reshape(n + 1, n).astype(np.int64),
     }

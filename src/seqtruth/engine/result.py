@@ -7,29 +7,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seqtruth.corpus import count
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 from seqtruth.engine.base import Labels, Parts
+from seqtruth.history import History
+from seqtruth.plural import count
 from seqtruth.predictors.tagger import Tagger
-from seqtruth.result import Workers
-from seqtruth.trace import Trace
+from seqtruth.result import Annotators
 
 
 @dataclass(frozen=True, eq=False)
 class PartsResult:
-    """Annotators' reliabilities, the trace, and a rule that labels each part on its own.
+    """Annotators' reliabilities, the history, and a rule that labels each part on its own.
 
     Parameters
     ----------
     parts : the crowd.
     label : from a part to its labels; pure, so that writing twice gives the same.
-    workers, trace, tagger, provenance : as in :class:`~seqtruth.result.Result`.
+    annotators, history, tagger, provenance : as in :class:`~seqtruth.result.Result`.
     """
 
     parts: Parts
     label: Callable[[Crowd], Labels]
-    workers: Workers
-    trace: Trace = field(default_factory=Trace)
+    annotators: Annotators
+    history: History = field(default_factory=History)
     tagger: Tagger | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
 
@@ -41,7 +41,7 @@ class PartsResult:
         facts = self.parts.facts
         text = f"{self.provenance.get('method', 'labels')}: {count(facts.n_sentences, 'sentence')}"
         text += f" · {count(facts.n_annotations, 'token annotation')}"
-        text += f" · {count(len(self.workers), 'annotator')}"
-        if self.trace.steps:
-            text += f" · {count(len(self.trace), 'round')} ({self.trace.stop_reason})"
+        text += f" · {count(len(self.annotators), 'annotator')}"
+        if self.history.steps:
+            text += f" · {count(len(self.history), 'round')} ({self.history.stop_reason})"
         return text

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.scheme import Scheme, detect_from_pairs
 from seqtruth.engine import sum_rows
 from seqtruth.engine.base import Facts, Labels, Parts, Sums, add
 from seqtruth.engine.label_rows import label_rows, label_schema
@@ -37,7 +38,6 @@ from seqtruth.errors import (
     ParameterError,
     SeqTruthError,
 )
-from seqtruth.scheme import Scheme, detect_from_pairs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -112,7 +112,7 @@ class SparkParts(Parts):
         partitions: int | None = None,
         checkpoint_dir: str | None = None,
     ) -> SparkParts:
-        """A long table of token labels (``task, worker, token_index, label``, ``token``, ``doc``).
+        """A long table of token labels (``task, annotator, token_index, label``, ``token``, ``doc``).
 
         Parameters
         ----------
@@ -128,12 +128,12 @@ class SparkParts(Parts):
         found = _clear(lambda: _count(rows))
         rules = _rules(found["label"], scheme)
         layout = Layout(text=found["token"][""] > 0, doc="doc" in rows.columns)
-        workers = tuple(sorted(found["worker"]))
+        annotators = tuple(sorted(found["worker"]))
         n_rows = sum(found["label"].values()) + found["rest"][""]
         n = partitions or _partitions(n_rows, frame.sparkSession)
-        packed = _kept(_packed(rows, workers, rules, layout, n), checkpoint_dir)
+        packed = _kept(_packed(rows, annotators, rules, layout, n), checkpoint_dir)
         try:
-            facts = _clear(lambda: _facts(packed, workers, rules, scheme, layout, n))
+            facts = _clear(lambda: _facts(packed, annotators, rules, scheme, layout, n))
         except BaseException:
             packed.unpersist()
             raise
@@ -141,16 +141,16 @@ class SparkParts(Parts):
 
     def add_up(self, function: Callable[[Crowd], Sums]) -> Sums:
         """Σ over the parts; only sums travel, added in the order of partitions and parts."""
-        shown, rules, workers = self._shown(), self.scheme, self.workers
-        return _clear(lambda: _add_up(shown, rules, workers, function, self.n_partitions))
+        shown, rules, annotators = self._shown(), self.scheme, self.annotators
+        return _clear(lambda: _add_up(shown, rules, annotators, function, self.n_partitions))
 
     def gather(self, function: Callable[[Crowd], Sums]) -> list[Sums]:
         """What ``function`` finds in each part; all of it comes to the driver."""
-        rules, workers = self.scheme, self.workers
+        rules, annotators = self.scheme, self.annotators
 
         def work(batches: Batches) -> Iterator[pa.RecordBatch]:
             number = _use_own_cores()
-            for part, crowd in enumerate(crowds(batches, rules, workers, PART_TAGS)):
+            for part, crowd in enumerate(crowds(batches, rules, annotators, PART_TAGS)):
                 yield from sum_rows.to_rows(number, part, function(crowd))
 
         found = self._shown().mapInArrow(work, _ddl(sum_rows.SCHEMA))
@@ -166,15 +166,15 @@ class SparkParts(Parts):
     def labels(self, function: Callable[[Crowd], Labels]) -> DataFrame:
         """What ``function`` makes of every part, as a (lazy) long table of the cluster.
 
-        Columns ``task, worker, token_index, token, label, doc, confidence``, as ``Result.write`` has
+        Columns ``task, annotator, token_index, token, label, doc, confidence``, as ``Result.write`` has
         them; ``token`` and ``doc`` where the input has them. Nothing runs before the table is used.
         """
-        scheme, workers = self.scheme, self.workers
+        scheme, annotators = self.scheme, self.annotators
         layout = Layout(self.facts.has_text, "doc" in self.packed.columns)
 
         def label(batches: Batches) -> Iterator[pa.RecordBatch]:
             _use_own_cores()
-            for crowd in crowds(batches, scheme, workers, PART_TAGS):
+            for crowd in crowds(batches, scheme, annotators, PART_TAGS):
                 yield from label_rows(crowd, function(crowd), layout)
 
         return self.packed.mapInArrow(label, _ddl(label_schema(layout)))
@@ -222,12 +222,12 @@ def _clean(frame: DataFrame) -> DataFrame:
         raise InputError(
             f"column {lacking[0]!r} is missing",
             got=f"columns {', '.join(names)}"[:120],
-            fix="a table needs the columns task, worker and label",
+            fix="a table needs the columns task, annotator and label",
         )
     if "start" in names and "end" in names:
         raise InputError(
             "a table of spans cannot be used in parts",
-            fix="write it with one row per task, worker and token",
+            fix="write it with one row per task, annotator and token",
         )
     index = F.lit(0).cast("bigint")
     if "token_index" in names:
@@ -298,15 +298,15 @@ def _partitions(n_rows: int, spark: SparkSession) -> int:
 
 
 def _packed(
-    rows: DataFrame, workers: tuple[str, ...], rules: Scheme, layout: Layout, n: int
+    rows: DataFrame, annotators: tuple[str, ...], rules: Scheme, layout: Layout, n: int
 ) -> DataFrame:
     """One row per sentence, after the one shuffle: by task, so that no big document makes a big part."""
-    worker_numbers = {name: i for i, name in enumerate(workers)}
+    annotator_numbers = {name: i for i, name in enumerate(annotators)}
     label_numbers = {name: i for i, name in enumerate(rules.labels)}
 
     def cut(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield fragments(batch, worker_numbers, label_numbers, layout)
+            yield fragments(batch, annotator_numbers, label_numbers, layout)
 
     def pack(batches: Batches) -> Iterator[pa.RecordBatch]:
         return map_tables(batches, PACK_TAGS, layout)
@@ -351,7 +351,7 @@ def _kept(packed: DataFrame, checkpoint_dir: str | None) -> DataFrame:
 
 def _facts(
     packed: DataFrame,
-    workers: tuple[str, ...],
+    annotators: tuple[str, ...],
     rules: Scheme,
     scheme: str | None,
     layout: Layout,
@@ -360,20 +360,20 @@ def _facts(
     """Sizes, who labelled how much, IOB1 or IOB2, and a check sum that no order or layout changes."""
     from pyspark.sql import functions as F
 
-    sums = _add_up(packed.drop("tokens", "doc"), rules, workers, shape, n)
+    sums = _add_up(packed.drop("tokens", "doc"), rules, annotators, shape, n)
     if scheme is None and rules.kind in ("iob1", "iob2"):
         rules = Scheme(detect_from_pairs(rules.labels, sums["pairs"]), rules.labels)
     check = _collect(packed.agg(F.bit_xor(F.xxhash64(*packed.columns)).alias("check")))[0]["check"]
-    text = repr((rules, workers, [sums[name].tolist() for name in ("sizes", "tokens")], check))
+    text = repr((rules, annotators, [sums[name].tolist() for name in ("sizes", "tokens")], check))
     n_sentences, n_tokens = sums["sizes"].tolist()
     return Facts(
         scheme=rules,
-        workers=workers,
+        annotators=annotators,
         n_sentences=n_sentences,
         n_tokens=n_tokens,
         n_annotations=int(sums["tokens"].sum()),
-        worker_sentences=sums["sentences"],
-        worker_tokens=sums["tokens"],
+        annotator_sentences=sums["sentences"],
+        annotator_tokens=sums["tokens"],
         has_text=layout.text,
         digest=hashlib.sha256(text.encode()).hexdigest(),
     )
@@ -382,17 +382,17 @@ def _facts(
 def _add_up(
     packed: DataFrame,
     scheme: Scheme,
-    workers: tuple[str, ...],
+    annotators: tuple[str, ...],
     function: Callable[[Crowd], Sums],
     n_partitions: int,
 ) -> Sums:
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:
         number = _use_own_cores()
-        total = add(function(crowd) for crowd in crowds(batches, scheme, workers, PART_TAGS))
+        total = add(function(crowd) for crowd in crowds(batches, scheme, annotators, PART_TAGS))
         yield from sum_rows.to_rows(number, 0, total)
 
     sums = packed.mapInArrow(work, _ddl(sum_rows.SCHEMA))
-    expected = n_partitions * (len(workers) + 1) * len(scheme.labels) ** 2 * 8
+    expected = n_partitions * (len(annotators) + 1) * len(scheme.labels) ** 2 * 8
     if expected > DRIVER_BYTES:
         pieces = sums.repartition("name", "piece")
         pieces = pieces.sortWithinPartitions("name", "piece", "partition")

@@ -3,11 +3,11 @@
 =============  =========================================  ===================================
 format         names                                      module
 =============  =========================================  ===================================
-conll          .conll .txt .bio .iob .iob2 .bioes .bilou  :mod:`seqtruth.io.conll`
-conll-folder   a folder                                   :mod:`seqtruth.io.conll_folder`
-jsonl          .jsonl .ndjson .json                       :mod:`seqtruth.io.jsonl`
-csv, tsv       .csv .tsv                                  :mod:`seqtruth.io.table`
-parquet        .parquet .pq                               :mod:`seqtruth.io.table`
+conll          .conll .txt .bio .iob .iob2 .bioes .bilou  :mod:`seqtruth.io.formats.conll.columns`
+conll-folder   a folder                                   :mod:`seqtruth.io.formats.conll.folder`
+jsonl          .jsonl .ndjson .json                       :mod:`seqtruth.io.formats.jsonl`
+csv, tsv       .csv .tsv                                  :mod:`seqtruth.io.longtable.table`
+parquet        .parquet .pq                               :mod:`seqtruth.io.longtable.table`
 =============  =========================================  ===================================
 
 Text files may be packed (``.gz``). ``docs/formats.md`` shows an example of each.
@@ -27,16 +27,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd, Labelling
 from seqtruth.errors import InputError, ParameterError
-from seqtruth.io.conll import read_conll, write_conll
-from seqtruth.io.conll_folder import read_conll_folder, write_conll_folder
-from seqtruth.io.files import atomic_path, check_text, read_bytes
-from seqtruth.io.jsonl import read_jsonl, write_jsonl
-from seqtruth.io.sources import REQUIRED, header
-from seqtruth.io.table import read_csv, read_frame, read_parquet, read_tsv, write_table
+from seqtruth.io.files import check_text, read_bytes
+from seqtruth.io.formats.conll.columns import read_conll, write_conll
+from seqtruth.io.formats.conll.folder import read_conll_folder, write_conll_folder
+from seqtruth.io.formats.jsonl import read_jsonl, write_jsonl
+from seqtruth.io.longtable.sources import REQUIRED, header
+from seqtruth.io.longtable.table import read_csv, read_frame, read_parquet, read_tsv, write_table
+from seqtruth.result import Result
 
-__all__ = ["FORMATS", "Format", "atomic_path", "detect_format", "read", "write"]
+__all__ = ["FORMATS", "Format", "detect_format", "read", "write"]
 
 Confidence = npt.NDArray[np.floating[Any]] | None
 
@@ -72,7 +73,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
                 (".conll", ".txt", ".bio", ".iob", ".iob2", ".bioes", ".bilou"),
                 read_conll,
                 write_conll,
-                ("workers", "columns"),
+                ("annotators", "columns"),
                 ("comments",),
             ),
             Format("conll-folder", (), read_conll_folder, write_conll_folder),
@@ -147,7 +148,7 @@ def read(
 
 
 def write(
-    crowd: Crowd,
+    crowd: Crowd | Labelling,
     path: str | os.PathLike[str],
     format: str | None = None,
     confidence: Confidence = None,
@@ -158,7 +159,7 @@ def write(
 
     Parameters
     ----------
-    crowd : what to write.
+    crowd : what to write: a crowd, a labelling, or a result, which brings its confidences along.
     path : where to; the name tells the format, unless ``format`` does. An empty folder, or a name
         that ends in ``/``, gets one CoNLL file per annotator.
     confidence : one number per token, written where the format has room (JSONL and tables).
@@ -166,6 +167,11 @@ def write(
         span has the smallest ``confidence`` in it.
     options : see the format's writer, for instance ``comments=False`` for CoNLL.
     """
+    if isinstance(crowd, Result):
+        confidence = crowd.token_confidence if confidence is None else confidence
+        span_confidence = crowd.of_span if span_confidence is None else span_confidence
+    if isinstance(crowd, Labelling):
+        crowd = crowd.as_crowd()
     target = Path(path)
     if format is None and (target.is_dir() or os.fspath(path).endswith(("/", os.sep))):
         format = "conll-folder"
@@ -176,7 +182,7 @@ def write(
                 "cannot tell the format from the name",
                 where=str(target),
                 got=f"ending {suffix!r}",
-                fix="give format= (--out-format on the command line), one of " + ", ".join(FORMATS),
+                fix="give format=, one of " + ", ".join(FORMATS),
             )
         format = BY_SUFFIX[suffix]
     found = _known(format)

@@ -1,4 +1,4 @@
-"""The last step of every reader: coded columns become a :class:`~seqtruth.data.Crowd`.
+"""The last step of every reader: coded columns become a :class:`~seqtruth.data.crowd.Crowd`.
 
 Faults that only show once everything is read (a tag outside the scheme, too many labels) are
 turned here into errors that name their place.
@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.scheme import MAX_DETECTED, Scheme, check_label, detect, detect_from_pairs
 from seqtruth.errors import DataError, InputError
-from seqtruth.io.runs import count_pairs, translate
-from seqtruth.scheme import MAX_DETECTED, Scheme, check_label, detect, detect_from_pairs
+from seqtruth.io.longtable.runs import count_pairs, translate
 
 #: Place of a tag from (sentence, token in the sentence, annotator), as ``file:line``.
 Where = Callable[[int, int, int], str]
@@ -33,18 +33,18 @@ class Columns:
     ----------
     name : file name for messages.
     corpus : the sentences.
-    workers : annotators' names.
+    annotators : annotators' names.
     labels : what the numbers in ``tags`` mean.
-    row_sentence, row_worker, tags : rows, as :meth:`Crowd.build` takes them.
+    row_sentence, row_annotator, tags : rows, as :meth:`Crowd.build` takes them.
     where : place of a tag.
     """
 
     name: str
     corpus: Corpus
-    workers: Sequence[str]
+    annotators: Sequence[str]
     labels: Sequence[str]
     row_sentence: npt.NDArray[np.int64]
-    row_worker: npt.NDArray[np.int64]
+    row_annotator: npt.NDArray[np.int64]
     tags: npt.NDArray[np.int64] | npt.NDArray[np.int32]
     where: Where
     offsets: npt.NDArray[np.int64] = field(init=False)
@@ -57,17 +57,17 @@ class Columns:
 def assemble(columns: Columns, scheme: str | None) -> Crowd:
     """Check the tags against the scheme (given or detected) and build the crowd."""
     kind = find_scheme(columns, scheme)
-    sentence, worker = columns.row_sentence, columns.row_worker
-    order = sentence.astype(np.int64) * max(1, len(columns.workers)) + worker
+    sentence, annotator = columns.row_sentence, columns.row_annotator
+    order = sentence.astype(np.int64) * max(1, len(columns.annotators)) + annotator
     try:
         if (np.diff(order) > 0).all():
             return _sorted_crowd(columns, kind)
         return Crowd.build(
             columns.corpus,
             columns.labels,
-            columns.workers,
+            columns.annotators,
             columns.row_sentence,
-            columns.row_worker,
+            columns.row_annotator,
             columns.tags,
             kind,
         )
@@ -84,9 +84,9 @@ def _sorted_crowd(columns: Columns, kind: str) -> Crowd:
     return Crowd(
         columns.corpus,
         rules,
-        tuple(columns.workers),
+        tuple(columns.annotators),
         columns.row_sentence.astype(np.int32),
-        columns.row_worker.astype(np.int32),
+        columns.row_annotator.astype(np.int32),
         translate(columns.tags, numbers),
     )
 
@@ -101,12 +101,12 @@ def find_scheme(columns: Columns, scheme: str | None) -> str:
     places = np.flatnonzero(np.isin(columns.tags, faults)) if faults else np.zeros(0, np.int64)
     if len(places):
         row = np.searchsorted(columns.offsets, places, "right") - 1
-        sentence, worker = columns.row_sentence[row], columns.row_worker[row]
+        sentence, annotator = columns.row_sentence[row], columns.row_annotator[row]
         token = places - columns.offsets[row]
-        first = np.lexsort((worker, token, sentence))[0]
+        first = np.lexsort((annotator, token, sentence))[0]
         fault = fault_of(kind, columns.labels[columns.tags[places[first]]])
         assert fault is not None
-        where = columns.where(int(sentence[first]), int(token[first]), int(worker[first]))
+        where = columns.where(int(sentence[first]), int(token[first]), int(annotator[first]))
         raise InputError(fault.what, where=where, fix=fault.fix)
     return kind
 

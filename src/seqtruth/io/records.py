@@ -8,8 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from seqtruth.corpus import Corpus, gather
-from seqtruth.data import Crowd
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.ragged import gather
+from seqtruth.data.scheme import Scheme
+from seqtruth.data.spans import Spans, paint
 from seqtruth.errors import DataError, InputError
 from seqtruth.io.assemble import (
     Columns,
@@ -20,8 +23,6 @@ from seqtruth.io.assemble import (
     offsets_of,
 )
 from seqtruth.io.text_spans import Span, in_order, tidy, token_spans, tokenise
-from seqtruth.scheme import Scheme
-from seqtruth.spans import Spans, paint
 
 
 class _Codes(dict[str | None, int]):
@@ -55,7 +56,7 @@ class Collector:
         self._lengths: list[int] = []
         self._texts: list[str | None] = []
         self._borders: list[tuple[int, int]] = []
-        self._workers: dict[str, int] = {}
+        self._annotators: dict[str, int] = {}
         self._codes = _Codes()
         self._rows: list[tuple[int, int]] = []
         self._tags: list[int] = []
@@ -75,17 +76,17 @@ class Collector:
     ) -> None:
         """Add a sentence of tokens; annotations are lists of tags (None: not labelled) or None."""
         sentence = self._open(name, document, tokens, text, borders, where)
-        for worker, tags in annotations.items():
-            number = self._worker(worker, where)
+        for annotator, tags in annotations.items():
+            number = self._annotator(annotator, where)
             if tags is None:
                 continue
             if not isinstance(tags, list):
                 raise InputError(
-                    f"annotator {worker!r} must have a list of tags, or null", where=where
+                    f"annotator {annotator!r} must have a list of tags, or null", where=where
                 )
             if len(tags) != len(tokens):
                 raise InputError(
-                    f"annotator {worker!r} needs one tag per token ({len(tokens)})",
+                    f"annotator {annotator!r} needs one tag per token ({len(tokens)})",
                     where=where,
                     got=str(len(tags)),
                     fix="write null for a tag that was not given",
@@ -95,7 +96,7 @@ class Collector:
             except TypeError:
                 bad = next(t for t in tags if t is not None and (not isinstance(t, str) or not t))
                 raise InputError(
-                    f"annotator {worker!r}: a tag must be a string, or null",
+                    f"annotator {annotator!r}: a tag must be a string, or null",
                     where=where,
                     got=f"{bad!r:.40}",
                 ) from None
@@ -106,16 +107,18 @@ class Collector:
     ) -> None:
         """Add a text; annotations are lists of character spans, or None."""
         spans = {
-            worker: None if found is None else tidy(found, text, f"annotator {worker!r}", where)
-            for worker, found in marked.items()
+            annotator: None
+            if found is None
+            else tidy(found, text, f"annotator {annotator!r}", where)
+            for annotator, found in marked.items()
         }
         cuts = {edge for found in spans.values() for span in found or () for edge in span[:2]}
         borders = tokenise(text, cuts)
         tokens = [text[a:b] for a, b in borders]
         sentence = self._open(name, document, tokens, text, borders, where)
-        for worker, found in spans.items():
+        for annotator, found in spans.items():
             in_tokens = None if found is None else token_spans(found, borders)
-            self._add_spans(sentence, worker, in_tokens, where)
+            self._add_spans(sentence, annotator, in_tokens, where)
 
     def add_token_spans(
         self,
@@ -127,8 +130,8 @@ class Collector:
     ) -> None:
         """Add a sentence of tokens; annotations are lists of token spans, or None."""
         sentence = self._open(name, document, tokens, None, None, where)
-        for worker, spans in marked.items():
-            who = f"annotator {worker!r}"
+        for annotator, spans in marked.items():
+            who = f"annotator {annotator!r}"
             for span in spans or ():
                 if not 0 <= span.start < span.end <= len(tokens):
                     raise InputError(
@@ -139,10 +142,12 @@ class Collector:
                         fix="start and end count tokens, the end is exclusive",
                     )
             found = None if spans is None else in_order(spans, who, where)
-            self._add_spans(sentence, worker, found, where)
+            self._add_spans(sentence, annotator, found, where)
 
-    def _add_spans(self, sentence: int, worker: str, spans: list[Span] | None, where: str) -> None:
-        number = self._worker(worker, where)
+    def _add_spans(
+        self, sentence: int, annotator: str, spans: list[Span] | None, where: str
+    ) -> None:
+        number = self._annotator(annotator, where)
         if spans is None:
             return
         row = len(self._span_rows)
@@ -151,10 +156,10 @@ class Collector:
             kind = self._types.setdefault(label, len(self._types))
             self._spans.append((row, start, end, kind))
 
-    def _worker(self, name: str, where: str) -> int:
+    def _annotator(self, name: str, where: str) -> int:
         if not name:
             raise InputError("an annotator's name is empty", where=where)
-        return self._workers.setdefault(name, len(self._workers))
+        return self._annotators.setdefault(name, len(self._annotators))
 
     def _open(
         self,
@@ -202,14 +207,14 @@ class Collector:
         corpus = self.corpus()
         lines = list(self._id_place.values())
 
-        def where(sentence: int, token: int, worker: int) -> str:
+        def where(sentence: int, token: int, annotator: int) -> str:
             return lines[sentence]
 
         rows = np.array(self._rows, np.int64).reshape(-1, 2)
         columns = Columns(
             self.name,
             corpus,
-            list(self._workers),
+            list(self._annotators),
             list(self._codes)[1:],  # type: ignore[arg-type]
             rows[:, 0],
             rows[:, 1],
@@ -247,10 +252,10 @@ class Collector:
         return Columns(
             self.name,
             columns.corpus,
-            columns.workers,
+            columns.annotators,
             [*columns.labels, *rules.labels],
             np.concatenate([columns.row_sentence, rows[:, 0]]),
-            np.concatenate([columns.row_worker, rows[:, 1]]),
+            np.concatenate([columns.row_annotator, rows[:, 1]]),
             np.concatenate([columns.tags, tags + len(columns.labels)]),
             columns.where,
         )

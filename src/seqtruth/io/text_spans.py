@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.spans import Spans, extract
 from seqtruth.errors import InputError
-from seqtruth.spans import Spans, extract
 
 
 class Span(NamedTuple):

@@ -106,7 +106,9 @@ class Tree:
             )  # fmt: skip
         for member in members:
             parts = PurePosixPath(member.filename.replace("\\", "/")).parts
-            outside = member.filename.startswith(("/", "\\")) or ".." in parts or "\0" in member.filename
+            outside = (
+                member.filename.startswith(("/", "\\")) or ".." in parts or "\0" in member.filename
+            )
             if outside or (parts and ":" in parts[0]):
                 raise InputError(
                     "the archive names a file outside itself", where=str(self.path),

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from seqtruth.corpus import Corpus
+from seqtruth.data.corpus import Corpus
 from seqtruth.errors import InputError
 from seqtruth.io import BY_SUFFIX, FORMATS, suffix_of
 from seqtruth.io.assemble import make_corpus
-from seqtruth.io.conll_folder import folder_columns
-from seqtruth.io.conll_text import Sheet, parse_lines
 from seqtruth.io.files import check_text, read_bytes, read_text
-from seqtruth.io.jsonl import add_record, parse_record
+from seqtruth.io.formats.conll.folder import folder_columns
+from seqtruth.io.formats.conll.text import Sheet, parse_lines
+from seqtruth.io.formats.jsonl import add_record, parse_record
+from seqtruth.io.longtable.sources import REQUIRED, header, load_delimited, load_parquet
+from seqtruth.io.longtable.table import read_source
 from seqtruth.io.records import Collector
-from seqtruth.io.sources import REQUIRED, header, load_delimited, load_parquet
-from seqtruth.io.table import read_source
 
 KINDS = ("text", *FORMATS)
 _TAG = re.compile(r"O|[BIESLU]-\S+")

@@ -1,12 +1,20 @@
 """Scores: against a gold standard, between annotators, and of confidences."""
 
 from seqtruth.metrics.agreement import Agreement, Pairs, agreement, krippendorff_alpha, pairs
-from seqtruth.metrics.align import Aligned, Labelled, Source, align, as_labelling
+from seqtruth.metrics.align import Aligned, Source, align, as_labelling
+from seqtruth.metrics.annotators import (
+    AnnotatorScores,
+    Correlation,
+    annotator_scores,
+    average_ranks,
+    correlate,
+    pearson,
+    spearman,
+)
 from seqtruth.metrics.bootstrap import Comparison, paired_bootstrap
 from seqtruth.metrics.calibration import (
     Calibration,
     CalibrationScore,
-    Confident,
     Reliability,
     brier_score,
     calibration,
@@ -21,27 +29,17 @@ from seqtruth.metrics.selective import Selective, selective_scores
 from seqtruth.metrics.sentences import Sentences
 from seqtruth.metrics.span import SpanScores, span_scores
 from seqtruth.metrics.token import TokenScores, token_scores
-from seqtruth.metrics.workers import (
-    Correlation,
-    WorkerScores,
-    average_ranks,
-    correlate,
-    pearson,
-    spearman,
-    worker_scores,
-)
 
 __all__ = [
     "Agreement",
     "Aligned",
+    "AnnotatorScores",
     "Averages",
     "Calibration",
     "CalibrationScore",
     "Comparison",
-    "Confident",
     "Correlation",
     "Evaluation",
-    "Labelled",
     "Pairs",
     "Reliability",
     "Score",
@@ -50,9 +48,9 @@ __all__ = [
     "Source",
     "SpanScores",
     "TokenScores",
-    "WorkerScores",
     "agreement",
     "align",
+    "annotator_scores",
     "as_labelling",
     "average_ranks",
     "brier_score",
@@ -71,5 +69,4 @@ __all__ = [
     "span_scores",
     "spearman",
     "token_scores",
-    "worker_scores",
 ]

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.compiled import I8, I16, I32, I64, kernel
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.spans import extract
+from seqtruth.kernels.arrays import I8, I16, I32, I64
+from seqtruth.kernels.jit import kernel
 from seqtruth.metrics.score import ratio
-from seqtruth.spans import extract
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +46,13 @@ class Agreement:
 
     Parameters
     ----------
-    workers : the annotators' names.
+    annotators : the annotators' names.
     pairs : one row per pair of annotators.
     alpha : Krippendorff's alpha over tokens.
     strict : the reading of spans.
     """
 
-    workers: tuple[str, ...]
+    annotators: tuple[str, ...]
     pairs: Pairs
     alpha: float
     strict: str = "conlleval"
@@ -72,9 +73,9 @@ class Agreement:
         """Mean span F1 over the pairs that have one."""
         return _mean(self.pairs.span_f1)
 
-    def of_worker(self, name: str) -> dict[str, float]:
+    def of_annotator(self, name: str) -> dict[str, float]:
         """Mean agreement of one annotator with all others he shares tokens with."""
-        number = self.workers.index(name)
+        number = self.annotators.index(name)
         mine = (self.pairs.first == number) | (self.pairs.second == number)
         tokens = self.pairs.tokens[mine]
         observed = float(self.pairs.observed[mine] @ tokens)
@@ -116,14 +117,14 @@ def agreement(crowd: Crowd, strict: str = "conlleval") -> Agreement:
     >>> round(figures.observed, 3), round(figures.kappa, 3), round(figures.span_f1, 3)
     (0.667, 0.4, 0.667)
     """
-    return Agreement(crowd.workers, pairs(crowd, strict), krippendorff_alpha(crowd), strict)
+    return Agreement(crowd.annotators, pairs(crowd, strict), krippendorff_alpha(crowd), strict)
 
 
 def pairs(crowd: Crowd, strict: str = "conlleval") -> Pairs:
     """Agreement of every two annotators who share a token (see :class:`Pairs`)."""
     left, right = _row_pairs(crowd.sentence_rows)
-    n_workers = max(1, crowd.n_workers)
-    key = crowd.row_worker[left].astype(np.int64) * n_workers + crowd.row_worker[right]
+    n_annotators = max(1, crowd.n_annotators)
+    key = crowd.row_annotator[left].astype(np.int64) * n_annotators + crowd.row_annotator[right]
     names, pair = np.unique(key, return_inverse=True)
     n_labels = max(1, crowd.n_labels)
     agree = np.zeros(len(names), np.int64)
@@ -141,7 +142,7 @@ def pairs(crowd: Crowd, strict: str = "conlleval") -> Pairs:
     kappa = np.where(expected < 1, ratio(observed - expected, 1 - expected), np.nan)
     span_f1 = np.where(total > 0, ratio(2 * common, total), np.nan)
     met = tokens > 0
-    columns = (names // n_workers, names % n_workers, tokens, observed, kappa, span_f1)
+    columns = (names // n_annotators, names % n_annotators, tokens, observed, kappa, span_f1)
     return Pairs(*(column[met] for column in columns))
 
 

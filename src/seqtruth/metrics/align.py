@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth import spans
-from seqtruth.corpus import Corpus, gather
-from seqtruth.data import Crowd, Labelling
+from seqtruth import archive
+from seqtruth.data import spans
+from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.ragged import gather
+from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, InputError
 from seqtruth.io import read
 from seqtruth.metrics.sentences import Sentences, choose, match_sentences
-from seqtruth.scheme import Scheme
+from seqtruth.result import Result
 
-
-class Labelled(Protocol):
-    """One tag per token on a corpus: a :class:`~seqtruth.data.Labelling` or a result."""
-
-    @property
-    def corpus(self) -> Corpus: ...
-    @property
-    def scheme(self) -> Scheme: ...
-    @property
-    def tags(self) -> npt.NDArray[np.int8]: ...
-
-
-#: What can be scored or serve as gold; a path is read by :func:`seqtruth.io.read`.
-Source = Labelled | Crowd | str | Path
+#: What can be scored or serve as gold: a labelling or a result, a crowd of one, the path of a saved
+#: result or of anything that :func:`seqtruth.io.read` reads, or a frame.
+Source = Labelling | Crowd | str | Path | Any
 
 
 class Aligned(NamedTuple):
@@ -58,19 +49,21 @@ def as_labelling(source: Source) -> Labelling:
     """
     if isinstance(source, Labelling):
         return source
+    if isinstance(source, Crowd):
+        return source.labelling()
     if isinstance(source, str | Path):
+        if archive.is_archive(source):
+            return Result.load(source)
         crowd = read(source)
-        if crowd.n_workers != 1:
+        if crowd.n_annotators != 1:
             raise InputError(
                 "a file to score must hold one label per token",
                 where=str(source),
-                got=f"{crowd.n_workers} annotators",
+                got=f"{crowd.n_annotators} annotators",
                 fix="name a file with one label column, or aggregate first",
             )
         return crowd.labelling()
-    if isinstance(source, Crowd):
-        return source.labelling()
-    return Labelling(source.corpus, source.scheme, source.tags)
+    return read(source).labelling()
 
 
 def align(result: Source, gold: Source, sentences: Sentences | None = None) -> Aligned:

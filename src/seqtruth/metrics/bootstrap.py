@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.corpus import Corpus
-from seqtruth.data import Labelling
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Labelling
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.metrics.align import Aligned, Source, align, as_labelling
 from seqtruth.metrics.score import ratio
@@ -88,7 +88,7 @@ def paired_bootstrap(
 
     Examples
     --------
-    >>> from seqtruth.data import Crowd
+    >>> from seqtruth.data.crowd import Crowd
     >>> tokens = [["Ann"], ["Bo"], ["Cy"]]
     >>> good = Crowd.of({"a": [["B-PER"], ["B-PER"], ["B-PER"]]}, tokens)
     >>> poor = Crowd.of({"a": [["B-PER"], ["O"], ["O"]]}, tokens)

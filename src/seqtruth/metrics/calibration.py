@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.corpus import gather
-from seqtruth.data import Labelling
+from seqtruth.data.crowd import Labelling
+from seqtruth.data.ragged import gather
+from seqtruth.data.spans import extract
 from seqtruth.errors import DataError, ParameterError
-from seqtruth.metrics.align import Aligned, Labelled, Source, align, as_labelling, has_labels
+from seqtruth.metrics.align import Aligned, Source, align, as_labelling, has_labels
 from seqtruth.metrics.score import ratio
 from seqtruth.metrics.selective import SHARES, Selective, selective_scores
 from seqtruth.metrics.sentences import Sentences
 from seqtruth.metrics.span import judgeable, match, sentence_counts
-from seqtruth.spans import extract
+from seqtruth.result import Result
 
 BINNINGS = ("width", "mass")
 
@@ -96,22 +97,6 @@ class Calibration:
         return {**given, "selective": [vars(row).copy() for row in self.selective]}
 
 
-@runtime_checkable
-class Confident(Labelled, Protocol):
-    """A labelling that says how sure it is, as :class:`seqtruth.result.Result`.
-
-    ``of_sentence`` is None where sentence confidences only rank sentences and are no probabilities.
-    """
-
-    @property
-    def token_confidence(self) -> npt.NDArray[np.float32]: ...
-    @property
-    def sentence_confidence(self) -> npt.NDArray[np.float64]: ...
-    @property
-    def of_sentence(self) -> npt.NDArray[np.float64] | None: ...
-    def span_confidence(self, strict: str = ...) -> npt.NDArray[np.float64]: ...
-
-
 def calibration(
     result: Source,
     gold: Source,
@@ -136,7 +121,7 @@ def calibration(
     ----------
     result, gold : as for :func:`~seqtruth.metrics.evaluation.evaluate`.
     token : one confidence per token of the result.
-    span : one per span of the result, in the order of :func:`seqtruth.spans.extract` with the same
+    span : one per span of the result, in the order of :func:`seqtruth.data.spans.extract` with the same
         ``strict``.
     sentence : one per sentence.
     ranking : one number per sentence that orders them for selective accuracy; ``sentence`` where
@@ -148,7 +133,7 @@ def calibration(
 
     Examples
     --------
-    >>> from seqtruth.data import Crowd
+    >>> from seqtruth.data.crowd import Crowd
     >>> tokens = [["Ann"], ["Ames"]]
     >>> result = Crowd.of({"r": [["B-PER"], ["B-PER"]]}, tokens)
     >>> gold = Crowd.of({"g": [["B-PER"], ["B-LOC"]]}, tokens)
@@ -161,10 +146,10 @@ def calibration(
     return _judge(ours, pair, token, span, sentence, ranking, strict, n_bins, shares)
 
 
-def own_calibration(result: Confident, pair: Aligned, strict: str) -> Calibration:
+def own_calibration(result: Result, pair: Aligned, strict: str) -> Calibration:
     """Calibration of a result's own confidences, on sentences laid beside their gold already."""
     return _judge(
-        as_labelling(result),
+        result,
         pair,
         result.token_confidence,
         result.span_confidence(strict),

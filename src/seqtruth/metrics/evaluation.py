@@ -6,15 +6,16 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from seqtruth.data.spans import READINGS, check_reading
 from seqtruth.errors import DataError
-from seqtruth.metrics.align import Source, align
-from seqtruth.metrics.calibration import Calibration, Confident, own_calibration
+from seqtruth.metrics.align import Source, align, as_labelling
+from seqtruth.metrics.calibration import Calibration, own_calibration
 from seqtruth.metrics.labelset import label_set_scores
 from seqtruth.metrics.score import Averages, Score
 from seqtruth.metrics.sentences import Sentences
 from seqtruth.metrics.span import SpanScores, span_scores
 from seqtruth.metrics.token import TokenScores, token_scores
-from seqtruth.spans import READINGS, check_reading
+from seqtruth.result import Result
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,8 @@ def evaluate(
 
     Parameters
     ----------
-    result : a result, a labelling, a crowd of one annotator, or a path.
+    result : a result, a labelling, a crowd of one annotator, a frame, or a path (also of a saved result,
+        which brings its confidences along).
     gold : the truth, as any of these.
     sentences : score these only: a mask or numbers over the result's sentences, or sentence ids.
         Sentences without gold are always left out, and counted.
@@ -148,7 +150,7 @@ def evaluate(
 
     Examples
     --------
-    >>> from seqtruth.data import Crowd
+    >>> from seqtruth.data.crowd import Crowd
     >>> tokens = [["Ann", "saw", "Ames"], ["Yes"]]
     >>> result = Crowd.of({"r": [["B-PER", "O", "O"], ["O"]]}, tokens)
     >>> gold = Crowd.of({"g": [["B-PER", "O", "B-LOC"], ["O"]]}, tokens)
@@ -167,6 +169,7 @@ def evaluate(
     2 sentences
     """
     check_reading(strict)
+    result = as_labelling(result)
     pair = align(result, gold, sentences)
     if not len(pair.places):
         raise DataError(
@@ -183,7 +186,7 @@ def evaluate(
         pair.without_gold,
         pair.without_result,
         pair.gold.scheme.kind == "plain",
-        own_calibration(result, pair, strict) if isinstance(result, Confident) else None,
+        own_calibration(result, pair, strict) if isinstance(result, Result) else None,
     )
 
 

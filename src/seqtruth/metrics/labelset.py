@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data import Labelling
+from seqtruth.data.crowd import Labelling
 from seqtruth.metrics.align import check_aligned
 from seqtruth.metrics.score import Averages, ratio
 from seqtruth.metrics.sentences import Sentences, choose
@@ -37,7 +37,7 @@ def label_set_scores(
 
     Examples
     --------
-    >>> from seqtruth.data import Crowd
+    >>> from seqtruth.data.crowd import Crowd
     >>> both = Crowd.of({"result": [["O", "O"]], "gold": [["B-PER", "O"]]}, tokens=[["Ann", "ran"]])
     >>> scores = label_set_scores(both.labelling(0), both.labelling(1))
     >>> scores.precision, scores.recall, round(scores.f1, 3)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seqtruth.corpus import Corpus, gather
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.ragged import gather
 from seqtruth.errors import DataError, DataWarning
 
 #: Which sentences: a mask, numbers, a slice, or sentence ids (also as an Arrow array).

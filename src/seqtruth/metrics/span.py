@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data import Labelling
+from seqtruth.data.crowd import Labelling
+from seqtruth.data.spans import Spans, extract
 from seqtruth.metrics.align import check_aligned
 from seqtruth.metrics.score import Score
 from seqtruth.metrics.sentences import Sentences, choose
-from seqtruth.spans import Spans, extract
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def span_scores(
 
     Examples
     --------
-    >>> from seqtruth.data import Crowd
+    >>> from seqtruth.data.crowd import Crowd
     >>> both = Crowd.of(
     ...     {"result": [["I-PER", "O", "B-LOC"]], "gold": [["B-PER", "O", "B-LOC"]]},
     ...     tokens=[["Ann", "in", "Ames"]],

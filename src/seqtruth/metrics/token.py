@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from seqtruth.corpus import gather
-from seqtruth.data import Labelling
+from seqtruth.data.crowd import Labelling
+from seqtruth.data.ragged import gather
 from seqtruth.errors import ParameterError
 from seqtruth.metrics.align import check_aligned
 from seqtruth.metrics.score import Averages, Score, ratio
@@ -58,7 +58,7 @@ def token_scores(
 
     Examples
     --------
-    >>> from seqtruth.data import Crowd
+    >>> from seqtruth.data.crowd import Crowd
     >>> both = Crowd.of(
     ...     {"result": [["B-PER", "O", "O"]], "gold": [["B-PER", "I-PER", "O"]]},
     ...     tokens=[["Ann", "Lee", "ran"]],

@@ -8,11 +8,11 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 
 from seqtruth.archive import Arrays
-from seqtruth.compiled import F32, F64, I8
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError
-from seqtruth.scheme import Scheme
+from seqtruth.kernels.arrays import F32, F64, I8
 
 Tokens = Corpus | Sequence[Sequence[str]]
 Targets = I8 | F32 | F64 | Sequence[Sequence[str]]

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Callable
 
 from seqtruth.errors import MissingExtraError, ParameterError
 from seqtruth.predictors.base import Predictor
-from seqtruth.predictors.bilstm import BiLSTM
-from seqtruth.predictors.crf import CRF
+from seqtruth.predictors.crf.crf import CRF
 from seqtruth.predictors.ensemble import Ensemble
-from seqtruth.predictors.transformer import Transformer
+from seqtruth.predictors.registry import PREDICTORS
+from seqtruth.predictors.torch.bilstm import BiLSTM
+from seqtruth.predictors.transformer.transformer import Transformer
 
-#: Predictors by the word a user types.
-PREDICTORS: dict[str, Callable[..., Predictor]] = {
-    CRF.name: CRF,
-    BiLSTM.name: BiLSTM,
-    Transformer.name: Transformer,
-}
 #: Packages without which a predictor cannot run: by its name, the package and the extra that has it.
 NEEDS = {BiLSTM.name: ("torch", "torch"), Transformer.name: ("transformers", "transformers")}
+#: The word for a method's usual predictor where there is text to learn from, and none where there is not.
+AUTO = "auto"
 
 
 def choose_predictor(text: str) -> Predictor | None:
@@ -38,7 +34,7 @@ def choose_predictor(text: str) -> Predictor | None:
 
 
 def best_predictor() -> Predictor:
-    """What the flagship uses: CRF and BiLSTM where torch is installed, else the CRF alone."""
+    """The best that is installed: CRF and BiLSTM where torch is, else the CRF alone."""
     if importlib.util.find_spec("torch") is None:
         return CRF()
     return Ensemble([CRF(), BiLSTM(epochs=8)])

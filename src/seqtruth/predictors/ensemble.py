@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 
 from seqtruth.archive import Arrays, under, within
-from seqtruth.compiled import F32, F64
+from seqtruth.data.scheme import Scheme
 from seqtruth.errors import ParameterError
-from seqtruth.predictors.base import Predictor, Storable, Targets, Tokens
-from seqtruth.scheme import Scheme
+from seqtruth.kernels.arrays import F32, F64
+from seqtruth.predictors.base import Predictor, Targets, Tokens
+from seqtruth.predictors.registry import as_storable, stored_kind
 
 
 class Ensemble:
@@ -70,16 +71,9 @@ class Ensemble:
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Settings and parameters of all members."""
-        from seqtruth.predictors.tagger import STORABLE
-
         kinds, settings, arrays = [], [], cast(Arrays, {})
         for number, member in enumerate(self.members):
-            if getattr(member, "name", None) not in STORABLE:
-                raise ParameterError(
-                    "this member of an ensemble cannot be saved", got=type(member).__name__,
-                    fix=f"savable are {', '.join(STORABLE)}",
-                )  # fmt: skip
-            storable = cast(Storable, member)
+            storable = as_storable(member, "this member of an ensemble")
             its_settings, parts = storable.state()
             kinds.append(storable.name)
             settings.append(its_settings)
@@ -88,10 +82,8 @@ class Ensemble:
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: Arrays, scheme: Scheme) -> Ensemble:
-        from seqtruth.predictors.tagger import STORABLE
-
         members = [
-            STORABLE[kind].from_state(settings, within(arrays, f"member{number}"), scheme)
+            stored_kind(kind).from_state(settings, within(arrays, f"member{number}"), scheme)
             for number, (kind, settings) in enumerate(
                 zip(meta["kinds"], meta["settings"], strict=True)
             )

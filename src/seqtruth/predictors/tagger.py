@@ -10,20 +10,14 @@ from typing import Any, cast
 import numpy as np
 
 from seqtruth import archive
-from seqtruth.compiled import F32
-from seqtruth.corpus import Corpus
-from seqtruth.data import Labelling
-from seqtruth.errors import InputError, ParameterError
-from seqtruth.inference import Chain, viterbi
-from seqtruth.predictors.base import Predictor, Storable
-from seqtruth.predictors.bilstm import BiLSTM
-from seqtruth.predictors.crf import CRF
-from seqtruth.predictors.ensemble import Ensemble
-from seqtruth.predictors.transformer import Transformer
-from seqtruth.scheme import Scheme
-
-#: Predictors that a saved file may name. Nothing else is ever imported on a file's word.
-STORABLE: dict[str, Any] = {kind.name: kind for kind in (CRF, BiLSTM, Transformer, Ensemble)}
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Labelling
+from seqtruth.data.scheme import Scheme
+from seqtruth.errors import DataError, InputError
+from seqtruth.kernels.arrays import F32
+from seqtruth.kernels.chain import Chain, viterbi
+from seqtruth.predictors.base import Predictor
+from seqtruth.predictors.registry import as_storable, stored_kind
 
 
 @dataclass(frozen=True)
@@ -57,15 +51,10 @@ class Tagger:
 
     def state(self) -> tuple[dict[str, Any], archive.Arrays]:
         """JSON values and arrays for a file; raises where the predictor cannot be saved."""
-        name = getattr(self.predictor, "name", None)
-        if name not in STORABLE:
-            raise ParameterError(
-                "this predictor cannot be saved", got=type(self.predictor).__name__,
-                fix=f"savable are {', '.join(STORABLE)}",
-            )  # fmt: skip
-        settings, arrays = cast(Storable, self.predictor).state()
+        predictor = as_storable(self.predictor, "this predictor")
+        settings, arrays = predictor.state()
         return {
-            "predictor": name,
+            "predictor": predictor.name,
             "settings": settings,
             "scheme": self.scheme.kind,
             "labels": list(self.scheme.labels),
@@ -76,11 +65,20 @@ class Tagger:
         """Inverse of :meth:`state`, for content read from the file ``where``."""
         try:
             scheme = Scheme.of(meta["scheme"], meta["labels"])
-            kind = STORABLE[meta["predictor"]]
+            kind = stored_kind(meta["predictor"])
             predictor = kind.from_state(meta["settings"], arrays, scheme)
             if list(scheme.labels) != meta["labels"]:
                 raise ValueError("labels out of order")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if getattr(predictor, "scheme", scheme) is None:
+                raise ValueError("its parameters are missing")
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            RecursionError,
+            DataError,
+        ) as error:
             raise InputError(f"the saved tagger is damaged ({error!r})", where=where) from error
         return cls(cast(Predictor, predictor), scheme)
 
@@ -92,10 +90,9 @@ class Tagger:
     @classmethod
     def load(cls, path: str | Path) -> Tagger:
         """Read a saved tagger, or the tagger inside a saved result."""
-        try:
+        if archive.kind_of(path) != "result":
             return cls.from_state(*archive.load(path, "tagger"), where=str(path))
-        except InputError:
-            meta, arrays = archive.load(path, "result")
+        meta, arrays = archive.load(path, "result")
         if meta.get("tagger") is None:
             raise InputError(
                 "the saved result has no tagger", where=str(path),

@@ -12,11 +12,12 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 from seqtruth.io.files import write_chunks
 from seqtruth.metrics import Evaluation
 from seqtruth.report import confidence, content, review
-from seqtruth.report.subject import Subject, beside
+from seqtruth.report.beside import beside
+from seqtruth.result import Result
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -30,7 +31,7 @@ STOP_WORDS = {
 
 
 def render(
-    result: Subject,
+    result: Result,
     crowd: Crowd | None = None,
     scores: Evaluation | None = None,
     title: str | None = None,
@@ -40,11 +41,12 @@ def render(
     Parameters
     ----------
     result : what an aggregator handed back.
-    crowd : the annotations it was made from; with it the page shows who said what, and what kind of
-        mistakes each annotator makes.
+    crowd : the annotations it was made from, where the result does not know them; with them the page
+        shows who said what, and what kind of mistakes each annotator makes.
     scores : scores against a gold standard, from :func:`seqtruth.evaluate`.
     title : heading of the page.
     """
+    crowd = result.crowd if crowd is None else crowd
     crowd = None if crowd is None else beside(crowd, result)
     rows = content.annotators(result, crowd)
     types = content.types(result)
@@ -66,7 +68,7 @@ def render(
         more_types=max(0, len(types) - content.MAX_TYPES),
         confidence_figure=confidence.confidence_figure(result),
         convergence=content.convergence(result),
-        stop_words=STOP_WORDS.get(result.trace.stop_reason, result.trace.stop_reason),
+        stop_words=STOP_WORDS.get(result.history.stop_reason, result.history.stop_reason),
         scores=scores,
         honesty=confidence.honesty(scores),
         score_rows=[] if scores is None else content.score_rows(scores),
@@ -77,7 +79,7 @@ def render(
 
 
 def write(
-    result: Subject,
+    result: Result,
     path: str | os.PathLike[str],
     crowd: Crowd | None = None,
     scores: Evaluation | None = None,

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from seqtruth.metrics import CalibrationScore, Evaluation
 from seqtruth.report.content import percent
 from seqtruth.report.figures import histogram, reliability_diagram
-from seqtruth.report.subject import Subject
+from seqtruth.result import Result
 
 #: Sentences at or above the first are taken as they are, those below the second are read again.
 ACCEPT, REVIEW = 0.9, 0.7
@@ -20,7 +20,7 @@ THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 CLOSE = 0.03
 
 
-def meaning(result: Subject) -> str:
+def meaning(result: Result) -> str:
     """What a sentence's confidence is.
 
     ``"corrected"``: the probability that it is right, checked by held-out annotators; ``"own"``: the
@@ -33,7 +33,7 @@ def meaning(result: Subject) -> str:
     return "corrected" if corrected else "own"
 
 
-def triage(result: Subject) -> list[dict[str, Any]]:
+def triage(result: Result) -> list[dict[str, Any]]:
     """Sentences to accept, to glance at, to review, and those nobody labelled.
 
     ``expected`` is how many of them should be right, None where confidences are not corrected.
@@ -64,7 +64,7 @@ def triage(result: Subject) -> list[dict[str, Any]]:
     return out if out[-1]["n"] else out[:-1]
 
 
-def thresholds(result: Subject) -> list[dict[str, Any]]:
+def thresholds(result: Result) -> list[dict[str, Any]]:
     """What reading every sentence below a confidence would cost."""
     confidence = result.sentence_confidence[result.labelled]
     lengths = np.diff(result.corpus.token_offsets)[result.labelled]
@@ -80,7 +80,7 @@ def thresholds(result: Subject) -> list[dict[str, Any]]:
     ]
 
 
-def confidence_figure(result: Subject) -> Markup | None:
+def confidence_figure(result: Result) -> Markup | None:
     """Sentences by confidence."""
     confidence = result.sentence_confidence[result.labelled]
     if not len(confidence):

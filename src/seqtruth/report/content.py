@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
 from seqtruth.metrics import Averages, Evaluation, Score
 from seqtruth.report.figures import Point, lines, scatter
 from seqtruth.report.mistakes import mistakes
-from seqtruth.report.subject import Subject
+from seqtruth.result import Result
 
 #: Agreement from which an annotator is relied on, and below which he is not.
 RELY, DOUBT = 0.7, 0.4
@@ -42,7 +42,7 @@ class Row(NamedTuple):
     mistakes: tuple[tuple[float, bool], ...]
 
 
-def headlines(result: Subject, spans: int, scores: Evaluation | None) -> list[Headline]:
+def headlines(result: Result, spans: int, scores: Evaluation | None) -> list[Headline]:
     """What there is, and how much of it can be taken as it is."""
     corpus, plain = result.corpus, result.scheme.kind == "plain"
     out = [Headline(f"{corpus.n_sentences:,}", _plural(corpus.n_sentences, "sentence"))]
@@ -50,10 +50,10 @@ def headlines(result: Subject, spans: int, scores: Evaluation | None) -> list[He
         out.append(Headline(f"{spans:,}", _plural(spans, "span") + " found"))
     else:
         out.append(Headline(f"{corpus.n_tokens:,}", _plural(corpus.n_tokens, "token")))
-    n = len(result.workers.names)
+    n = len(result.annotators.names)
     out.append(Headline(f"{n:,}", _plural(n, "annotator")))
     if n and corpus.n_sentences:
-        each = float(result.workers.sentences.sum()) / corpus.n_sentences
+        each = float(result.annotators.sentences.sum()) / corpus.n_sentences
         out.append(Headline(f"{each:.1f}", "annotators a sentence"))
     if scores is not None:
         name = "accuracy" if scores.plain else "F1 against gold"
@@ -61,33 +61,33 @@ def headlines(result: Subject, spans: int, scores: Evaluation | None) -> list[He
     return out
 
 
-def annotators(result: Subject, crowd: Crowd | None) -> list[Row]:
+def annotators(result: Result, crowd: Crowd | None) -> list[Row]:
     """All annotators, worst first."""
-    workers = result.workers
-    shares: list[tuple[tuple[float, bool], ...]] = [()] * len(workers.names)
+    annotators = result.annotators
+    shares: list[tuple[tuple[float, bool], ...]] = [()] * len(annotators.names)
     if crowd is not None and crowd.scheme.kind != "plain":
         recode = [crowd.scheme.index(label) for label in result.scheme.labels]
         found = mistakes(crowd, np.array([*recode, -1], np.int8)[result.tags])
         columns = np.stack([found.missed, found.boundary, found.type, found.invented], axis=1)
-        place = dict(zip(crowd.workers, columns.tolist(), strict=True))
+        place = dict(zip(crowd.annotators, columns.tolist(), strict=True))
         unknown = [math.nan] * 4
         shares = [
             tuple((value, round(value, 2) >= MUCH) for value in place.get(name, unknown))
-            for name in workers.names
+            for name in annotators.names
         ]
-    agreement = np.nan_to_num(workers.agreement, nan=2.0)
-    top = float(np.nanmax(workers.weight, initial=0.0)) or 1.0
+    agreement = np.nan_to_num(annotators.agreement, nan=2.0)
+    top = float(np.nanmax(annotators.weight, initial=0.0)) or 1.0
     return [
         Row(
-            workers.names[w],
-            float(workers.weight[w]),
-            float(np.clip(np.nan_to_num(workers.weight[w] / top), 0, 1)),
-            int(workers.sentences[w]),
-            float(workers.agreement[w]),
-            _verdict(float(workers.agreement[w]), int(workers.sentences[w])),
+            annotators.names[w],
+            float(annotators.weight[w]),
+            float(np.clip(np.nan_to_num(annotators.weight[w] / top), 0, 1)),
+            int(annotators.sentences[w]),
+            float(annotators.agreement[w]),
+            _verdict(float(annotators.agreement[w]), int(annotators.sentences[w])),
             shares[w],
         )
-        for w in np.lexsort((np.array(workers.names), agreement, workers.weight))
+        for w in np.lexsort((np.array(annotators.names), agreement, annotators.weight))
     ]
 
 
@@ -115,7 +115,7 @@ def trust_figure(rows: list[Row]) -> Markup | None:
     )  # fmt: skip
 
 
-def types(result: Subject) -> list[dict[str, Any]]:
+def types(result: Result) -> list[dict[str, Any]]:
     """Spans by type with their confidence, most frequent first."""
     by_type: dict[str, list[float]] = {}
     for span in result.spans():
@@ -138,14 +138,14 @@ def colour(all_types: tuple[str, ...], name: str) -> int:
     return all_types.index(name) % 8 if name in all_types else 7
 
 
-def convergence(result: Subject) -> dict[str, Any] | None:
+def convergence(result: Result) -> dict[str, Any] | None:
     """The rounds, thinned where there are very many, with their figure."""
-    steps = result.trace.steps
+    steps = result.history.steps
     if not steps:
         return None
     stride = math.ceil(len(steps) / MAX_ROUNDS)
     kept = [*steps[:-1:stride], steps[-1]]
-    measure, names = result.trace.measure, list(steps[0].parts)
+    measure, names = result.history.measure, list(steps[0].parts)
     series = {measure: [step.objective for step in kept]}
     series |= {name: [step.parts.get(name, math.nan) for step in kept] for name in names}
     figure = None
@@ -175,7 +175,7 @@ def score_rows(scores: Evaluation) -> list[tuple[str, Score | Averages, bool]]:
     return [*rows, ("tokens, micro average", scores.token.micro, False)]
 
 
-def provenance(result: Subject) -> list[tuple[str, str]]:
+def provenance(result: Result) -> list[tuple[str, str]]:
     """Where the result comes from, as pairs of words."""
     known = dict(result.provenance)
     parameters = known.pop("parameters", {})

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seqtruth.compiled import F64, I8, I64, Bool
-from seqtruth.corpus import gather
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.ragged import gather
+from seqtruth.data.spans import Spans, extract
+from seqtruth.kernels.arrays import F64, I8, I64, Bool
 from seqtruth.metrics.score import ratio
 from seqtruth.metrics.span import keep_spans
-from seqtruth.spans import Spans, extract
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +49,11 @@ def mistakes(crowd: Crowd, tags: I8) -> Mistakes:
     other = exact.copy()
     if len(kinds):
         other &= ours.type[place] != theirs.type
-    row_worker = crowd.row_worker
+    row_annotator = crowd.row_annotator
 
     def count(spans: Spans, mask: Bool | None = None) -> I64:
         rows = spans.sequence if mask is None else spans.sequence[mask]
-        return np.bincount(row_worker[rows], minlength=crowd.n_workers)
+        return np.bincount(row_annotator[rows], minlength=crowd.n_annotators)
 
     marked, wanted = count(theirs), count(ours)
     missed = count(ours, ~_touching(ours, theirs, offsets))

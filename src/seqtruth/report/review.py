@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seqtruth.compiled import F64, I8
-from seqtruth.data import Crowd
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.scheme import Scheme
+from seqtruth.data.spans import extract
+from seqtruth.kernels.arrays import F64, I8
 from seqtruth.report.content import clip, colour
-from seqtruth.report.subject import Subject
-from seqtruth.scheme import Scheme
-from seqtruth.spans import extract
+from seqtruth.result import Result
 
 MAX_SENTENCES, MAX_TOKENS, MAX_READINGS, MAX_NAMES, MAX_CHANGES = 25, 80, 12, 12, 12
 MAX_WORD = 60
@@ -63,7 +63,7 @@ class Item(NamedTuple):
 _Span = tuple[int, int, str]
 
 
-def items(result: Subject, crowd: Crowd | None, limit: int = MAX_SENTENCES) -> list[Item]:
+def items(result: Result, crowd: Crowd | None, limit: int = MAX_SENTENCES) -> list[Item]:
     """The least confident labelled sentences, worst first."""
     worth = result.labelled & (np.diff(result.corpus.token_offsets) > 0)
     places = np.flatnonzero(worth)
@@ -74,7 +74,7 @@ def items(result: Subject, crowd: Crowd | None, limit: int = MAX_SENTENCES) -> l
     return [_item(result, crowd, int(s), sure[at[s] : at[s + 1]]) for s in order]
 
 
-def _item(result: Subject, crowd: Crowd | None, s: int, span_confidence: F64) -> Item:
+def _item(result: Result, crowd: Crowd | None, s: int, span_confidence: F64) -> Item:
     corpus = result.corpus
     a, b = (int(v) for v in corpus.token_offsets[s : s + 2])
     words = [clip(word, MAX_WORD) for word in _words(result, s)]
@@ -87,7 +87,7 @@ def _item(result: Subject, crowd: Crowd | None, s: int, span_confidence: F64) ->
     if crowd is not None:
         for row in range(*(int(v) for v in crowd.sentence_rows[s : s + 2])):
             tags = crowd.tags[crowd.row_offsets[row] : crowd.row_offsets[row + 1]]
-            name = clip(crowd.workers[crowd.row_worker[row]], MAX_WORD)
+            name = clip(crowd.annotators[crowd.row_annotator[row]], MAX_WORD)
             changes = _changes(ours, _spans(tags, crowd.scheme), words, result.scheme)
             if changes:
                 by_change.setdefault(changes, []).append(name)
@@ -110,7 +110,7 @@ def _item(result: Subject, crowd: Crowd | None, s: int, span_confidence: F64) ->
     )
 
 
-def _words(result: Subject, s: int) -> list[str]:
+def _words(result: Result, s: int) -> list[str]:
     """The tokens, or their numbers where the source had none."""
     if result.corpus.tokens is not None:
         return result.corpus.words(s)

@@ -17,13 +17,14 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from seqtruth.compiled import I8, I64, Bool
-from seqtruth.corpus import Corpus, gather
-from seqtruth.data import Crowd, Labelling
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.ragged import gather
 from seqtruth.errors import ParameterError
+from seqtruth.kernels.arrays import I8, I64, Bool
+from seqtruth.kernels.random import sentence_keys
 from seqtruth.simulation.cast import DEFAULT_CAST, VICES, Annotator, parse
 from seqtruth.simulation.reading import Truth, number, uniform
-from seqtruth.ties import sentence_keys
 
 
 def simulate(

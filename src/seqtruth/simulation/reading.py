@@ -8,12 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
-from seqtruth.compiled import F64, I8, I64, U64, Bool
-from seqtruth.corpus import Corpus, gather
-from seqtruth.data import Labelling
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Labelling
+from seqtruth.data.ragged import gather
+from seqtruth.data.spans import Spans, extract, paint
+from seqtruth.kernels.arrays import F64, I8, I64, U64, Bool
+from seqtruth.kernels.random import sentence_keys
 from seqtruth.simulation.cast import Annotator
-from seqtruth.spans import Spans, extract, paint
-from seqtruth.ties import sentence_keys
 
 #: A capitalised word that does not open the sentence tempts so many times as much as another.
 TEMPTATION = 20.0

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import metadata, resources
 from typing import Any, NamedTuple, Protocol
 
-from seqtruth.corpus import Corpus
+from seqtruth.data.corpus import Corpus
 from seqtruth.datasets.annotators.lists import words_of
 from seqtruth.errors import MissingExtraError
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from seqtruth.corpus import Corpus
+from seqtruth.data.corpus import Corpus
 from seqtruth.datasets.annotators.base import (
     Span,
     bio,

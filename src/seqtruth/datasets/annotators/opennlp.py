@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
-from seqtruth.corpus import Corpus
+from seqtruth.data.corpus import Corpus
 from seqtruth.datasets.annotators.base import Span, bio, documents, sentences, version_of
 from seqtruth.errors import InputError, MissingToolError
 

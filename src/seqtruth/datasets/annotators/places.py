@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-from seqtruth.corpus import Corpus
+from seqtruth.data.corpus import Corpus
 from seqtruth.datasets.annotators.base import installed, version_of
 from seqtruth.datasets.annotators.gazetteer import Gazetteer
 from seqtruth.datasets.annotators.lists import entries

@@ -19,7 +19,7 @@ from functools import cache
 from itertools import pairwise
 from typing import ClassVar
 
-from seqtruth.corpus import Corpus
+from seqtruth.data.corpus import Corpus
 from seqtruth.datasets.annotators.base import (
     Span,
     bio,

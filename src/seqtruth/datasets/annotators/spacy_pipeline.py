@@ -7,7 +7,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from seqtruth.corpus import Corpus
+from seqtruth.data.corpus import Corpus
 from seqtruth.datasets.annotators.base import EXTRA, Span, bio, installed, sentences, version_of
 from seqtruth.errors import MissingExtraError
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from seqtruth.corpus import Corpus
+from seqtruth.data.corpus import Corpus
 from seqtruth.datasets.annotators.base import EXTRA, version_of
 from seqtruth.datasets.annotators.gazetteer import Gazetteer
 from seqtruth.datasets.annotators.places import plural

@@ -15,8 +15,8 @@ from importlib import resources
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.corpus import Corpus
-from seqtruth.data import Crowd
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
 from seqtruth.datasets.tables import Dataset
 from seqtruth.simulation import Annotator, parse, simulate
 

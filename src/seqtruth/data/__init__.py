@@ -1,0 +1,1 @@
+"""What is labelled and by whom: corpus, crowd, labelling, scheme, spans."""

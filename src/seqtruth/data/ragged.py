@@ -1,0 +1,44 @@
+"""Segments of different lengths in one flat array, marked off by offsets (CSR): how to select them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from seqtruth.errors import DataError
+
+Selection = npt.NDArray[Any] | Sequence[Any] | slice
+
+
+def gather(
+    offsets: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """CSR selection: offsets of the chosen segments laid side by side, and the flat places to take.
+
+    >>> gather(np.array([0, 2, 2, 5]), np.array([2, 0]))[1].tolist()
+    [2, 3, 4, 0, 1]
+    """
+    starts, lengths = offsets[:-1][chosen], np.diff(offsets)[chosen]
+    out = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return out, np.repeat(starts - out[:-1], lengths) + np.arange(out[-1])
+
+
+def places(selection: Selection, n: int) -> npt.NDArray[np.int64]:
+    """Numbers of the chosen among ``n``, from a mask, numbers (negative ones count back) or a slice."""
+    if isinstance(selection, slice):
+        return np.arange(n)[selection]
+    array = np.asarray(selection)
+    if array.dtype == np.bool_:
+        if array.shape != (n,):
+            raise DataError(f"a mask must have {n} entries", got=str(array.shape))
+        return np.flatnonzero(array)
+    if array.size == 0:
+        return np.zeros(0, np.int64)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise DataError("select sentences by a mask, a slice or numbers", got=str(array.dtype))
+    if array.min() < -n or array.max() >= n:
+        raise DataError(f"sentence numbers must be below {n}", got=str(array.max()))
+    return np.where(array < 0, array + n, array).astype(np.int64)

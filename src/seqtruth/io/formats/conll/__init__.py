@@ -1,0 +1,1 @@
+"""CoNLL columns: one file, or a folder with one an annotator."""

@@ -1,0 +1,1 @@
+"""Long tables, one row per token and annotator: the only packer."""

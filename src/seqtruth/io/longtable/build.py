@@ -1,0 +1,314 @@
+"""From the rows of a token table to a crowd: number, check, sort, lay out.
+
+Batches of rows go in one after the other (:class:`Coder`); what they make together is laid out as
+sentences and rows (:func:`lay_out_rows`), and given a scheme (:func:`make_crowd`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.scheme import MAX_DETECTED, MAX_LABELS, Scheme, detect_from_pairs
+from seqtruth.errors import DataError, InputError
+from seqtruth.io.assemble import Columns, as_input_error, fault_of, find_scheme, offsets_of
+from seqtruth.io.longtable import runs as kernels
+from seqtruth.io.longtable.codes import (
+    Coded,
+    NotWhole,
+    Numbering,
+    in_order_of_appearance,
+    text_codes,
+    whole_numbers,
+)
+from seqtruth.io.longtable.runs import FAULTS, Runs
+from seqtruth.io.longtable.sources import Batches
+from seqtruth.kernels.arrays import I8, I16, I32, I64
+
+
+class Coder:
+    """Numbers the rows of one table, batch by batch.
+
+    Parameters
+    ----------
+    table : what is read; names the place of a row.
+    """
+
+    def __init__(self, table: Batches) -> None:
+        self.name, self.where, self.n_rows = table.name, table.where, table.n_rows
+        self.has_index = "token_index" in table.columns
+        self.annotators, self.labels = Numbering(), Numbering()
+        self.documents, self.tokens = Numbering(), Numbering()
+
+    def runs(self, batch: pa.RecordBatch, first_row: int) -> Runs:
+        """The runs of one batch, which begins at this row of the table."""
+        task, annotator, label = (
+            self._text(batch, column, first_row) for column in ("task", "worker", "label")
+        )
+        given = batch.schema.names
+        document = self._text(batch, "doc", first_row) if "doc" in given else None
+        index = self._index(batch, first_row)
+        by_document = task.codes if document is None else document.codes
+        starts, row, fault = kernels.find_runs(
+            task.codes, annotator.codes, by_document, index, label.codes, self.n_rows
+        )
+        if fault >= 0:
+            what, fix = FAULTS[fault]
+            got = str(batch.column("token_index")[row].as_py()) if fault == 4 else None
+            raise InputError(what, where=self.where(first_row + row), got=got, fix=fix)
+        codes = task.codes[starts]
+        begins = np.append(True, np.diff(codes) != 0)[: len(codes)]
+        return Runs(
+            first_row,
+            task.names.take(pa.array(codes[begins])),
+            (np.cumsum(begins) - 1).astype(np.int32),
+            self._annotators(annotator, starts),
+            np.full(len(starts), -1, np.int32)
+            if document is None
+            else self.documents.recode(document._replace(codes=document.codes[starts])),
+            index[starts],
+            np.append(starts, batch.num_rows).astype(np.int64),
+            self._labels(label),
+            self.tokens.recode(self._text(batch, "token", first_row)) if "token" in given else None,
+        )
+
+    def _text(self, batch: pa.RecordBatch, column: str, first_row: int) -> Coded:
+        try:
+            return text_codes(batch.column(column))
+        except (pa.ArrowException, ValueError) as error:
+            raise InputError(
+                f"column {column!r} cannot be read as text",
+                where=self.name,
+                got=str(batch.column(column).type),
+                fix=str(error)[:80],
+            ) from None
+
+    def _index(self, batch: pa.RecordBatch, first_row: int) -> I32:
+        if not self.has_index:
+            return np.zeros(batch.num_rows, np.int32)
+        try:
+            return kernels.bounded(*whole_numbers(batch.column("token_index")))
+        except NotWhole as bad:
+            raise InputError(
+                "token_index must be a whole number",
+                where=self.where(first_row + bad.row),
+                got=f"{bad.text!r:.40}",
+            ) from None
+        except (pa.ArrowException, ValueError) as error:
+            raise InputError(
+                "column 'token_index' cannot be read as whole numbers",
+                where=self.name,
+                got=str(batch.column("token_index").type),
+                fix=str(error)[:80],
+            ) from None
+
+    def _annotators(self, annotator: Coded, starts: I32) -> I32:
+        """Annotators of the runs; they are numbered in the order in which they come."""
+        codes = annotator.codes[starts]
+        used = in_order_of_appearance(codes, len(annotator.names))
+        numbers = np.full(len(annotator.names) + 1, -1, np.int32)
+        numbers[used] = self.annotators.of(annotator.names.take(pa.array(used)))[:-1]
+        return numbers[codes]
+
+    def _labels(self, label: Coded) -> I8 | I16:
+        if len(label.names) > MAX_LABELS:  # a categorical may list labels that are in no row
+            used, inverse = np.unique(label.codes, return_inverse=True)
+            names = label.names.take(pa.array(np.maximum(used, 0)))
+            missing = int(used[0] < 0)
+            label = Coded(inverse.astype(np.int32) - np.int32(missing), names[missing:])
+        codes = self.labels.recode(label)
+        if len(self.labels) > MAX_DETECTED:
+            raise InputError(
+                f"at most {MAX_LABELS} different labels are supported",
+                where=self.name,
+                got=f"{len(self.labels)}",
+                fix="check that the label column really holds labels",
+            )
+        return codes.astype(np.int8) if len(self.labels) <= MAX_LABELS else codes.astype(np.int16)
+
+
+class Rows(NamedTuple):
+    """Sentences and annotators' rows; the tags are numbers of the coder's labels.
+
+    Parameters
+    ----------
+    corpus : the sentences.
+    row_sentence, row_annotator : int32[R], sorted by sentence, then annotator; no pair twice.
+    tags : int8 or int16[A]; -1 where not labelled.
+    place : row of the table from (sentence, token, annotator).
+    """
+
+    corpus: Corpus
+    row_sentence: I32
+    row_annotator: I32
+    tags: I8 | I16
+    place: Callable[[int, int, int], int]
+
+    @property
+    def offsets(self) -> I64:
+        """int64[R+1]: start of each row's tags."""
+        return offsets_of(np.diff(self.corpus.token_offsets)[self.row_sentence])
+
+
+def lay_out_rows(coder: Coder, runs: Runs, needs_text: bool = False) -> Rows:
+    """Sort runs by sentence and annotator; raises where rows lack, repeat or contradict.
+
+    With ``needs_text``, a column of tokens without any text is a fault too.
+    """
+    coded = runs.tasks.dictionary_encode()
+    tasks, task = coded.dictionary, np.asarray(coded.indices)[runs.segment]
+    first, lengths, start = runs.first, runs.lengths, runs.start
+
+    def at(row: int) -> str:
+        return coder.where(runs.first_row + row)
+
+    offsets = offsets_of(kernels.longest(task, first, lengths, len(tasks)))
+    lacking, token = kernels.first_gap(task, first, lengths, offsets)
+    if lacking >= 0:
+        raise InputError(
+            f"task {tasks[lacking].as_py()!r:.60} has no row for token {token}",
+            where=at(int(start[np.argmax(task == lacking)])),
+            fix="count tokens from 0; write a row with an empty label where nobody labelled",
+        )
+    documents, numbers = _documents(coder, runs, task, len(tasks), at)
+    words = _words(coder, runs, task, offsets, needs_text, at)
+    corpus = Corpus(offsets, tasks, words, documents, numbers)
+
+    order = kernels.sort_runs(task, runs.annotator, len(tasks), len(coder.annotators))
+    sentence, annotator = task[order], runs.annotator[order]
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = (np.diff(sentence) != 0) | (np.diff(annotator) != 0)
+    pair = np.cumsum(begins) - 1
+    if not begins.all():
+        width = int(np.diff(offsets).max(initial=0))
+        row = kernels.first_repeat(pair, order, first, lengths, start, width)
+        if row >= 0:
+            raise _repeat(coder, runs, row, at)
+    sentence, annotator = sentence[begins], annotator[begins]
+    row_offsets = offsets_of(np.diff(offsets)[sentence])
+    tags = kernels.lay_out(pair, order, first, lengths, start, runs.labels, row_offsets)
+
+    def place(sentence: int, token: int, annotator: int) -> int:
+        mine = (task == sentence) & (runs.annotator == annotator)
+        run = int(np.argmax(mine & (first <= token) & (token < first + lengths)))
+        return runs.first_row + int(start[run]) + token - int(first[run])
+
+    return Rows(corpus, sentence, annotator, tags, place)
+
+
+def _documents(
+    coder: Coder, runs: Runs, task: I32, n_tasks: int, at: Callable[[int], str]
+) -> tuple[tuple[str, ...], I32]:
+    """Names of the documents, and each task's."""
+    known = np.flatnonzero(runs.document >= 0)
+    agreed = np.full(n_tasks, -1, np.int32)
+    agreed[task[known][::-1]] = runs.document[known][::-1]
+    differ = agreed[task[known]] != runs.document[known]
+    if differ.any():
+        run = known[np.argmax(differ)]
+        raise _contradiction("doc", coder.documents, int(runs.document[run]), at(runs.start[run]))
+    number = np.zeros(len(coder.documents) + 1, np.int32)  # 0 stands for no document
+    used = in_order_of_appearance(agreed + np.int32(1), len(number))
+    number[used] = np.arange(len(used))
+    names = ("", *coder.documents.names.to_pylist()) if used.any() else ("",)
+    return tuple(names[n] for n in used.tolist()) or ("",), number[agreed + 1]
+
+
+def _words(
+    coder: Coder, runs: Runs, task: I32, offsets: I64, needed: bool, at: Callable[[int], str]
+) -> pa.Array | None:
+    """The text of every token; None where no row has any, unless it is needed."""
+    if runs.tokens is None:
+        return None
+    agreed = np.full(int(offsets[-1]), -1, np.int32)
+    row = kernels.agree(task, runs.first, runs.lengths, runs.start, runs.tokens, offsets, agreed)
+    if row >= 0:
+        raise _contradiction("token", coder.tokens, int(runs.tokens[row]), at(row))
+    absent = np.flatnonzero(agreed < 0)
+    if len(absent) == len(agreed) and not needed:
+        return None
+    if len(absent):
+        # The first row that is about any token without text.
+        empty = [
+            int(runs.start[r]) + j
+            for r in np.flatnonzero(np.isin(task, np.searchsorted(offsets, absent, "right") - 1))
+            for j in range(int(runs.lengths[r]))
+            if agreed[offsets[task[r]] + runs.first[r] + j] < 0
+        ]
+        raise InputError("the token is empty", where=at(empty[0]))
+    return coder.tokens.names.take(pa.array(agreed))
+
+
+def _contradiction(column: str, names: Numbering, number: int, where: str) -> InputError:
+    return InputError(
+        f"the {column} differs from the one given before for the same place",
+        where=where,
+        got=f"{names.text(number)!r:.60}",
+    )
+
+
+def _repeat(coder: Coder, runs: Runs, row: int, at: Callable[[int], str]) -> InputError:
+    run = int(np.searchsorted(runs.start, row, "right")) - 1
+    annotator = coder.annotators.text(int(runs.annotator[run]))
+    task = runs.tasks[int(runs.segment[run])].as_py()
+    return InputError(
+        f"annotator {annotator!r:.60} labelled task {task!r:.60} twice",
+        where=at(row),
+        fix="keep one of the two, or give the second pass a name of its own"
+        if coder.has_index
+        else "keep one of the two, or add a token_index column if the task is a sequence",
+    )
+
+
+def make_crowd(coder: Coder, rows: Rows, scheme: str | None) -> Crowd:
+    """The crowd, in the scheme given or detected."""
+    pairs = kernels.count_pairs(rows.tags, rows.offsets, len(coder.labels))
+    rules = find_rules(coder, pairs, scheme, rows)
+    numbers = numbers_in(rules, coder)
+    return Crowd(
+        rows.corpus,
+        rules,
+        tuple(coder.annotators.names.to_pylist()),
+        rows.row_sentence,
+        rows.row_annotator,
+        kernels.translate(rows.tags, numbers),
+    )
+
+
+def find_rules(coder: Coder, pairs: I64, scheme: str | None, rows: Rows | None = None) -> Scheme:
+    """The scheme of the labels counted in ``pairs``; a fault is placed where ``rows`` are at hand."""
+    labels = coder.labels.names.to_pylist()
+    counts = pairs.sum(axis=0)
+    kind = detect_from_pairs(labels, pairs) if scheme is None else Scheme.of(scheme, ()).kind
+    used = [label for label, n in zip(labels, counts, strict=True) if n]
+    if rows is not None and any(fault_of(kind, label) for label in used):
+        _raise_first_fault(coder, rows, kind)
+    try:
+        return Scheme.of(kind, used)
+    except DataError as error:
+        raise as_input_error(error, coder.name) from None
+
+
+def _raise_first_fault(coder: Coder, rows: Rows, kind: str) -> None:
+    columns = Columns(
+        coder.name,
+        rows.corpus,
+        coder.annotators.names.to_pylist(),
+        coder.labels.names.to_pylist(),
+        rows.row_sentence.astype(np.int64),
+        rows.row_annotator.astype(np.int64),
+        rows.tags.astype(np.int64),
+        lambda *of: coder.where(rows.place(*of)),
+    )
+    find_scheme(columns, kind)
+
+
+def numbers_in(scheme: Scheme, coder: Coder) -> I8:
+    """The scheme's number of each of the coder's labels; -1 for one that is in no row."""
+    known = {label: number for number, label in enumerate(scheme.labels)}
+    return np.array([known.get(label, -1) for label in coder.labels.names.to_pylist()], np.int8)

@@ -1,0 +1,310 @@
+"""Rows of a token table as runs: neighbours of one task and annotator whose token_index counts up.
+
+Every exporter writes one run for each task and annotator, so that what is left to do per row is
+almost nothing. A table in any other order is only more runs; the shortest is one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from seqtruth.kernels.arrays import I8, I16, I32, I64
+from seqtruth.kernels.jit import kernel
+
+#: Faults of single rows, as :func:`find_runs` numbers them: what and how to mend it.
+FAULTS: tuple[tuple[str, str | None], ...] = (
+    ("the task is empty", None),
+    ("the annotator is empty", "name who gave the label"),
+    ("token_index must not be negative", "count from 0"),
+    ("token_index is empty", "say which token has the label"),
+    ("token_index is higher than the table has rows", "count tokens from 0 within each task"),
+)
+#: token_index of a row that has none, and of one that is negative.
+NO_TOKEN, NEGATIVE = -1, -2
+
+
+class Runs(NamedTuple):
+    """Neighbouring rows of a table.
+
+    Parameters
+    ----------
+    first_row : place of the first row in the table.
+    tasks : name of each segment, that is, neighbouring runs of one task.
+    segment : int32[N], the segment of each run.
+    annotator, document : int32[N], numbers; -1 for none.
+    first : int32[N], token_index of a run's first row; NO_TOKEN where it has none.
+    start : int64[N+1], borders of the runs among the rows.
+    labels : int8 or int16[rows], numbers; -1 for none.
+    tokens : int32[rows], likewise; None where the table has no tokens.
+    """
+
+    first_row: int
+    tasks: pa.Array
+    segment: I32
+    annotator: I32
+    document: I32
+    first: I32
+    start: I64
+    labels: I8 | I16
+    tokens: I32 | None
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.labels)
+
+    @property
+    def lengths(self) -> I64:
+        """int64[N]: tokens of each run."""
+        return np.where(self.first == NO_TOKEN, 0, np.diff(self.start))
+
+    def part(self, first: int, last: int) -> Runs:
+        """Segments ``first`` to ``last`` (not included)."""
+        a, b = np.searchsorted(self.segment, (first, last))
+        x, y = int(self.start[a]), int(self.start[b])
+        return Runs(
+            self.first_row + x,
+            self.tasks[first:last],
+            self.segment[a:b] - np.int32(first),
+            self.annotator[a:b],
+            self.document[a:b],
+            self.first[a:b],
+            self.start[a : b + 1] - x,
+            self.labels[x:y],
+            None if self.tokens is None else self.tokens[x:y],
+        )
+
+
+@kernel
+def find_runs(
+    task: I32, annotator: I32, document: I32, index: I32, label: I32, n_rows: int
+) -> tuple[I32, int, int]:
+    """Where runs begin; and the first faulty row with the number of its fault, or -1 and -1."""
+    n = len(task)
+    starts = np.empty(n, np.int32)
+    n_runs = 0
+    before = np.int32(NO_TOKEN)
+    for i in range(n):
+        fault = -1
+        if task[i] < 0:
+            fault = 0
+        elif annotator[i] < 0 and label[i] >= 0:
+            fault = 1
+        elif index[i] < NO_TOKEN:
+            fault = 2
+        elif index[i] < 0 and label[i] >= 0:
+            fault = 3
+        elif index[i] >= n_rows:
+            fault = 4
+        if fault >= 0:
+            return starts[:n_runs], i, fault
+        if (
+            before < 0
+            or index[i] != before + 1
+            or task[i] != task[i - 1]
+            or annotator[i] != annotator[i - 1]
+            or document[i] != document[i - 1]
+        ):
+            starts[n_runs] = i
+            n_runs += 1
+        before = index[i]
+    return starts[:n_runs], -1, -1
+
+
+def join(batches: Sequence[Runs]) -> Runs:
+    """Neighbouring batches as one; runs and segments that go on over a border are made whole."""
+    if len(batches) == 1:
+        return batches[0]
+    tasks = pa.concat_arrays([batch.tasks for batch in batches])
+    n_segments = np.cumsum([0] + [len(batch.tasks) for batch in batches])
+    begins = np.ones(len(tasks), np.bool_)
+    for border in n_segments[1:-1].tolist():
+        if 0 < border < len(tasks):
+            begins[border] = tasks[border] != tasks[border - 1]
+    shifts = zip(batches, n_segments, strict=False)
+    segment = np.concatenate([batch.segment + shift for batch, shift in shifts])
+    segment = (np.cumsum(begins) - 1).astype(np.int32)[segment]
+    annotator, document, first = (
+        np.concatenate([getattr(batch, name) for batch in batches])
+        for name in ("worker", "document", "first")
+    )
+    rows = np.cumsum([0] + [batch.n_rows for batch in batches])
+    shifts = zip(batches, rows, strict=False)
+    start = np.concatenate([batch.start[:-1] + shift for batch, shift in shifts])
+    goes_on = np.zeros(len(start), np.bool_)
+    goes_on[1:] = (
+        (segment[1:] == segment[:-1])
+        & (annotator[1:] == annotator[:-1])
+        & (document[1:] == document[:-1])
+        & (first[:-1] != NO_TOKEN)
+        & (first[1:] == first[:-1] + np.diff(start))
+    )
+    keep = ~goes_on
+    tokens = [batch.tokens for batch in batches if batch.tokens is not None]
+    return Runs(
+        batches[0].first_row,
+        tasks.filter(pa.array(begins)),
+        segment[keep],
+        annotator[keep],
+        document[keep],
+        first[keep],
+        np.append(start[keep], rows[-1]),
+        np.concatenate([batch.labels for batch in batches]),
+        np.concatenate(tokens) if tokens else None,
+    )
+
+
+@kernel
+def longest(task: I32, first: I32, lengths: I64, n_tasks: int) -> I64:
+    """int64[n_tasks]: tokens of each task, by the highest token_index."""
+    found = np.zeros(n_tasks, np.int64)
+    for r in range(len(task)):
+        found[task[r]] = max(found[task[r]], first[r] + lengths[r])
+    return found
+
+
+@kernel
+def first_gap(task: I32, first: I32, lengths: I64, offsets: I64) -> tuple[int, int]:
+    """The first task that lacks a row for one of its tokens, and that token; -1 and -1 if none."""
+    n_tasks = len(offsets) - 1
+    whole = np.zeros(n_tasks, np.bool_)
+    for r in range(len(task)):
+        if lengths[r] == offsets[task[r] + 1] - offsets[task[r]]:
+            whole[task[r]] = True
+    if whole.all():
+        return -1, -1
+    seen = np.zeros(offsets[n_tasks], np.bool_)
+    for r in range(len(task)):
+        if not whole[task[r]]:
+            a = offsets[task[r]] + first[r]
+            seen[a : a + lengths[r]] = True
+    for t in range(n_tasks):
+        if not whole[t]:
+            for place in range(offsets[t], offsets[t + 1]):
+                if not seen[place]:
+                    return t, place - offsets[t]
+    return -1, -1
+
+
+@kernel
+def sort_runs(task: I32, annotator: I32, n_tasks: int, n_annotators: int) -> I64:
+    """Runs with an annotator by task, annotator and place in the table (two counting sorts)."""
+    by_annotator = np.zeros(n_annotators + 1, np.int64)
+    by_task = np.zeros(n_tasks + 1, np.int64)
+    n = 0
+    for r in range(len(task)):
+        if annotator[r] >= 0:
+            by_annotator[annotator[r] + 1] += 1
+            by_task[task[r] + 1] += 1
+            n += 1
+    by_annotator[:] = np.cumsum(by_annotator)
+    by_task[:] = np.cumsum(by_task)
+    half = np.empty(n, np.int64)
+    for r in range(len(task)):
+        if annotator[r] >= 0:
+            half[by_annotator[annotator[r]]] = r
+            by_annotator[annotator[r]] += 1
+    order = np.empty(n, np.int64)
+    for k in range(n):
+        t = task[half[k]]
+        order[by_task[t]] = half[k]
+        by_task[t] += 1
+    return order
+
+
+@kernel
+def first_repeat(pair: I64, order: I64, first: I32, lengths: I64, start: I64, longest: int) -> int:
+    """The first row that labels what its annotator labelled before; -1 if there is none."""
+    seen = np.full(longest, -1, np.int64)
+    found = -1
+    n = len(pair)
+    for k in range(n):
+        if not ((k > 0 and pair[k - 1] == pair[k]) or (k + 1 < n and pair[k + 1] == pair[k])):
+            continue
+        r = order[k]
+        for j in range(lengths[r]):
+            if seen[first[r] + j] == pair[k]:
+                row = start[r] + j
+                if found < 0 or row < found:
+                    found = row
+            seen[first[r] + j] = pair[k]
+    return found
+
+
+@kernel
+def lay_out(
+    pair: I64, order: I64, first: I32, lengths: I64, start: I64, labels: Any, row_offsets: I64
+) -> Any:
+    """Labels of each pair of task and annotator one after the other; -1 where there is none."""
+    tags = np.full(row_offsets[-1], -1, labels.dtype)
+    for k in range(len(pair)):
+        r = order[k]
+        if lengths[r]:
+            to, source = row_offsets[pair[k]] + first[r], start[r]
+            tags[to : to + lengths[r]] = labels[source : source + lengths[r]]
+    return tags
+
+
+@kernel
+def agree(
+    task: I32, first: I32, lengths: I64, start: I64, codes: I32, offsets: I64, agreed: I32
+) -> int:
+    """Fill in the one code that rows give for each token (-1: none); the first row that differs."""
+    for r in range(len(task)):
+        place = offsets[task[r]] + first[r]
+        for j in range(lengths[r]):
+            code = codes[start[r] + j]
+            if code >= 0:
+                if agreed[place + j] < 0:
+                    agreed[place + j] = code
+                elif agreed[place + j] != code:
+                    return int(start[r] + j)
+    return -1
+
+
+@kernel
+def count_pairs(tags: Any, row_offsets: I64, n_labels: int) -> I64:
+    """int64[L + 1, L]: how often a label stands after another one; see ``detect_from_pairs``."""
+    pairs = np.zeros((n_labels + 1, n_labels), np.int64)
+    for r in range(len(row_offsets) - 1):
+        before = n_labels
+        for i in range(row_offsets[r], row_offsets[r + 1]):
+            if tags[i] >= 0:
+                pairs[before, tags[i]] += 1
+                before = tags[i]
+            else:
+                before = n_labels
+    return pairs
+
+
+@kernel
+def translate(tags: Any, numbers: I8) -> I8:
+    """Tags by other numbers; -1 stays."""
+    out = np.empty(len(tags), np.int8)
+    for i in range(len(tags)):
+        out[i] = numbers[tags[i]] if tags[i] >= 0 else np.int8(-1)
+    return out
+
+
+@kernel
+def count_given(tags: Any, row_offsets: I64, row_annotator: I32, n_annotators: int) -> I64:
+    """int64[W]: tags that each annotator gave."""
+    given = np.zeros(n_annotators, np.int64)
+    for r in range(len(row_annotator)):
+        for i in range(row_offsets[r], row_offsets[r + 1]):
+            if tags[i] >= 0:
+                given[row_annotator[r]] += 1
+    return given
+
+
+def bounded(index: I64, given: npt.NDArray[np.bool_]) -> I32:
+    """token_index in four bytes, with NO_TOKEN and NEGATIVE; what does not fit stays too high."""
+    top = np.iinfo(np.int32).max
+    if len(index) and int(index.min()) >= 0 and int(index.max()) <= top and given.all():
+        return index.astype(np.int32)
+    inside = np.where(index < 0, NEGATIVE, np.minimum(index, top))
+    return np.where(given, inside, NO_TOKEN).astype(np.int32)

@@ -1,0 +1,352 @@
+"""Parquet tables larger than memory: one scan for the facts, then crowd after crowd, in file order.
+
+A table is a file, a folder of files (in the order of their names) or a pattern such as
+``labels/*.parquet``. Rows of one task must be neighbours. Parts are whole tasks and end where they
+have reached :data:`PART_ROWS` rows, so that every pass over the table gives the same parts.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.scheme import Scheme, detect_from_pairs
+from seqtruth.errors import InputError
+from seqtruth.io.longtable import runs as kernels
+from seqtruth.io.longtable.ahead import ahead
+from seqtruth.io.longtable.build import Coder, Rows, find_rules, lay_out_rows, numbers_in
+from seqtruth.io.longtable.codes import text_codes
+from seqtruth.io.longtable.runs import Runs, join
+from seqtruth.io.longtable.sources import KNOWN, Batches, open_parquet, stream_parquet
+from seqtruth.kernels.arrays import I64, U64
+from seqtruth.kernels.jit import kernel
+
+#: A part has at least this many rows, the last one excepted.
+PART_ROWS = 4_000_000
+
+_LABELLING = ("task", "worker", "label", "token_index", "doc")
+_SUFFIXES = (".parquet", ".pq")
+
+
+@dataclass(frozen=True, eq=False)
+class PartedTable:
+    """A table of token rows whose facts are known, to be read in parts.
+
+    Parameters
+    ----------
+    name : what was scanned, for messages.
+    files : the Parquet files, in order.
+    scheme, annotators : labels and annotators, numbered as reading the table in memory does.
+    labels : the labels in the order in which the files have them.
+    n_sentences, n_tokens, n_annotations : sizes.
+    annotator_sentences, annotator_tokens : int64[W], how much each annotator labelled.
+    has_text, has_documents : whether there are tokens, and names of documents.
+    digest : names the files by their names, sizes and footers.
+    """
+
+    name: str
+    files: tuple[Path, ...]
+    scheme: Scheme
+    annotators: tuple[str, ...]
+    labels: tuple[str, ...]
+    n_sentences: int
+    n_tokens: int
+    n_annotations: int
+    annotator_sentences: I64
+    annotator_tokens: I64
+    has_text: bool
+    has_documents: bool
+    digest: str
+
+    def crowds(self, text: bool = False) -> Iterator[Crowd]:
+        """The parts in order, each made while the one before is worked on; tokens if ``text``."""
+        return ahead(self._crowds(text))
+
+    def _crowds(self, text: bool) -> Iterator[Crowd]:
+        table = _table(self.name, self.files, text and self.has_text)
+        coder = Coder(table)
+        coder.annotators.of(pa.array(self.annotators, pa.large_string()))
+        coder.labels.of(pa.array(self.labels, pa.large_string()))
+        numbers = numbers_in(self.scheme, coder)
+        for runs in _parts(table, coder):
+            rows = lay_out_rows(coder, runs, needs_text=self.has_text)
+            if len(coder.annotators) > len(self.annotators) or len(coder.labels) > len(self.labels):
+                raise InputError("the table has changed since it was scanned", where=self.name)
+            yield Crowd(
+                rows.corpus,
+                self.scheme,
+                self.annotators,
+                rows.row_sentence,
+                rows.row_annotator,
+                kernels.translate(rows.tags, numbers),
+            )
+            pa.default_memory_pool().release_unused()
+
+
+def scan(path: str | os.PathLike[str], scheme: str | None = None) -> PartedTable:
+    """Read a table once, in bounded memory, for its facts; every row is checked on the way.
+
+    Parameters
+    ----------
+    path : a Parquet file, a folder of such files, or a pattern.
+    scheme : the scheme of the tags; detected where not given.
+
+    Raises
+    ------
+    InputError
+        Where a table read in memory raises one, and where rows of one task are not neighbours.
+    """
+    name = os.fspath(path)
+    files = find_files(name)
+    table = _table(name, files, False)
+    coder = Coder(table)
+    found = _Counts()
+    for runs, rows in ahead(_laid_out(table, coder)):
+        found.add(coder, runs, rows)
+    _check_neighbours(name, files, found.task_hashes())
+    n_labels, n_annotators = len(coder.labels), len(coder.annotators)
+    pairs = _grown(found.pairs, n_labels)
+    rules = _rules(name, files, coder, pairs, scheme)
+    return PartedTable(
+        name,
+        files,
+        rules,
+        tuple(coder.annotators.names.to_pylist()),
+        tuple(coder.labels.names.to_pylist()),
+        found.n_sentences,
+        found.n_tokens,
+        found.n_annotations,
+        np.pad(found.annotator_sentences, (0, n_annotators - len(found.annotator_sentences))),
+        np.pad(found.annotator_tokens, (0, n_annotators - len(found.annotator_tokens))),
+        _has_text(files),
+        len(coder.documents) > 0,
+        _digest(files),
+    )
+
+
+def _rules(
+    name: str, files: tuple[Path, ...], coder: Coder, pairs: I64, scheme: str | None
+) -> Scheme:
+    """The scheme; where a tag is not in it, the table is read again to say at which row."""
+    try:
+        return find_rules(coder, pairs, scheme)
+    except InputError:
+        labels = coder.labels.names.to_pylist()
+        kind = detect_from_pairs(labels, pairs) if scheme is None else scheme
+        table = _table(name, files, False)
+        again = Coder(table)
+        for _, rows in _laid_out(table, again):
+            mine = kernels.count_pairs(rows.tags, rows.offsets, len(again.labels))
+            find_rules(again, mine, kind, rows)
+        raise
+
+
+def find_files(name: str) -> tuple[Path, ...]:
+    """The Parquet files of a path, in the order of their names."""
+    path = Path(name)
+    if path.is_dir():
+        inside = [x for x in path.iterdir() if not x.name.startswith((".", "_"))]
+        files = sorted(x for x in inside if x.suffix.lower() in _SUFFIXES)
+        if not files:
+            raise InputError("the folder holds no Parquet files", where=name)
+        return tuple(files)
+    if not path.exists() and glob.has_magic(name):
+        files = sorted(Path(found) for found in glob.glob(name))
+        if not files:
+            raise InputError("no file is named like this", where=name)
+        return tuple(files)
+    return (path,)
+
+
+def _table(name: str, files: tuple[Path, ...], text: bool) -> Batches:
+    """Files one after the other as one table, labels only or with the tokens."""
+    wanted = (*_LABELLING, "token") if text else _LABELLING
+    opened = [open_parquet(path) for path in files]
+    columns = [tuple(x for x in KNOWN if x in file.schema_arrow.names) for file in opened]
+    for path, mine in zip(files, columns, strict=True):
+        if "start" in mine or "end" in mine:
+            raise InputError(
+                "a table of spans cannot be read in parts",
+                where=str(path),
+                fix="read it in memory, or write a row per token",
+            )
+        if mine != columns[0]:
+            raise InputError(
+                f"the columns differ from those of {files[0].name}",
+                where=str(path),
+                got=", ".join(mine),
+                fix=f"all files need {', '.join(columns[0])}",
+            )
+    borders = np.cumsum([0] + [file.metadata.num_rows for file in opened])
+    for file in opened:
+        file.close(force=True)
+    if not borders[-1]:
+        raise InputError("the table has no rows", where=name)
+
+    def where(row: int) -> str:
+        file = int(np.searchsorted(borders, row, "right")) - 1
+        return f"{files[file]}: row {row - borders[file] + 1}"
+
+    return Batches(name, columns[0], int(borders[-1]), _stream(files, wanted), where)
+
+
+def _stream(files: tuple[Path, ...], columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    for path in files:
+        file = open_parquet(path)
+        try:
+            yield from stream_parquet(path, file, columns)
+        finally:
+            file.close(force=True)
+
+
+def _parts(table: Batches, coder: Coder) -> Iterator[Runs]:
+    """Whole tasks, cut at the first border of tasks after PART_ROWS rows, whatever the batches."""
+    pending: list[Runs] = []
+    n_pending = row = 0
+    for batch in table.batches:
+        pending.append(coder.runs(batch, row))
+        row += batch.num_rows
+        n_pending += batch.num_rows
+        while n_pending > PART_ROWS:
+            runs = join(pending)
+            last = _border(runs)
+            pending = [runs]
+            if not last:
+                break
+            yield runs.part(0, last)
+            pending = [runs.part(last, len(runs.tasks))]
+            n_pending = pending[0].n_rows
+    yield join(pending)
+
+
+def _border(runs: Runs) -> int:
+    """The first segment that begins at or after PART_ROWS rows; 0 where there is none yet."""
+    run = int(np.searchsorted(runs.start[:-1], PART_ROWS))
+    while run < len(runs.segment) and runs.segment[run] == runs.segment[run - 1]:
+        run += 1
+    return int(runs.segment[run]) if run < len(runs.segment) else 0
+
+
+def _laid_out(table: Batches, coder: Coder) -> Iterator[tuple[Runs, Rows]]:
+    for runs in _parts(table, coder):
+        yield runs, lay_out_rows(coder, runs)
+        pa.default_memory_pool().release_unused()
+
+
+class _Counts:
+    """What a scan adds up."""
+
+    def __init__(self) -> None:
+        self.n_sentences = self.n_tokens = self.n_annotations = 0
+        self.pairs = np.zeros((1, 0), np.int64)
+        self.annotator_sentences = self.annotator_tokens = np.zeros(0, np.int64)
+        self._hashes: list[U64] = []
+
+    def add(self, coder: Coder, runs: Runs, rows: Rows) -> None:
+        corpus = rows.corpus
+        self.n_sentences += corpus.n_sentences
+        self.n_tokens += corpus.n_tokens
+        self.n_annotations += len(rows.tags)
+        # The coder may be ahead by one part: what it knows by now is enough for this one.
+        n_labels, n_annotators = len(coder.labels), len(coder.annotators)
+        offsets = rows.offsets
+        pairs = kernels.count_pairs(rows.tags, offsets, n_labels)
+        self.pairs = _grown(self.pairs, n_labels) + pairs
+        given = kernels.count_given(rows.tags, offsets, rows.row_annotator, n_annotators)
+        seen = np.bincount(rows.row_annotator, minlength=n_annotators)
+        self.annotator_tokens = _sum(self.annotator_tokens, given)
+        self.annotator_sentences = _sum(self.annotator_sentences, seen)
+        self._hashes.append(hash_texts(runs.tasks))
+
+    def task_hashes(self) -> U64:
+        return np.concatenate(self._hashes)
+
+
+def _sum(a: I64, b: I64) -> I64:
+    """``a`` may be shorter."""
+    return np.pad(a, (0, len(b) - len(a))) + b
+
+
+def _grown(pairs: I64, n_labels: int) -> I64:
+    """Counts of pairs with room for labels found since."""
+    known = pairs.shape[1]
+    grown = np.zeros((n_labels + 1, n_labels), np.int64)
+    grown[:known, :known] = pairs[:-1]
+    grown[-1, :known] = pairs[-1]
+    return grown
+
+
+def _check_neighbours(name: str, files: tuple[Path, ...], hashes: U64) -> None:
+    """Raise where a task comes back after another one; only eight bytes a task were kept."""
+    ordered = np.sort(hashes)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(twice):
+        return
+    table = _table(name, files, False)
+    seen: set[str] = set()
+    row, before = 0, None
+    for batch in _stream(files, ("task",)):
+        column = batch.column("task")
+        texts = column.cast(pa.large_string())
+        suspects = np.flatnonzero(np.isin(hash_texts(texts), twice))
+        for place in suspects.tolist():
+            task = texts[place].as_py()
+            if task in seen and before != (row + place - 1, task):
+                raise InputError(
+                    f"rows of task {task!r:.60} are not neighbours",
+                    where=table.where(row + place),
+                    fix="sort the table by task, or read it in memory",
+                )
+            seen.add(task)
+            before = row + place, task
+        row += batch.num_rows
+
+
+def hash_texts(texts: pa.Array) -> U64:
+    """uint64 of each text (FNV-1a, mixed once more)."""
+    flat = texts.cast(pa.large_string())
+    offsets = np.frombuffer(flat.buffers()[1], np.int64)[flat.offset : flat.offset + len(flat) + 1]
+    data = flat.buffers()[2]
+    return _hashes(np.frombuffer(data or b"", np.uint8), offsets)
+
+
+@kernel
+def _hashes(data: np.ndarray, offsets: I64) -> U64:
+    found = np.empty(len(offsets) - 1, np.uint64)
+    for i in range(len(found)):
+        h = np.uint64(0xCBF29CE484222325)
+        for place in range(offsets[i], offsets[i + 1]):
+            h = (h ^ np.uint64(data[place])) * np.uint64(0x100000001B3)
+        h = (h ^ (h >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+        found[i] = h ^ (h >> np.uint64(33))
+    return found
+
+
+def _has_text(files: tuple[Path, ...]) -> bool:
+    """Whether any row has a token; reads as far as the first."""
+    if "token" not in open_parquet(files[0]).schema_arrow.names:
+        return False
+    batches = (batch.column("token") for batch in _stream(files, ("token",)))
+    return any((text_codes(column).codes >= 0).any() for column in batches)
+
+
+def _digest(files: tuple[Path, ...]) -> str:
+    """SHA-256 of the files' names, sizes and footers, which hold counts and bounds of all columns."""
+    h = hashlib.sha256()
+    for path in files:
+        with open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(-8, os.SEEK_END)
+            footer = int.from_bytes(file.read(4), "little")
+            file.seek(-8 - footer, os.SEEK_END)
+            h.update(f"{path.name}\0{size}\0".encode())
+            h.update(file.read())
+    return h.hexdigest()

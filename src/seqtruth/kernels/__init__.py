@@ -1,0 +1,1 @@
+"""Everything compiled, behind plain functions over arrays."""

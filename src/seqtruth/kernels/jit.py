@@ -1,0 +1,55 @@
+"""How our loops become machine code: plain functions over flat arrays, compiled by Numba without the GIL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numba
+from numba.core.event import Event, Listener, register
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Every kernel of the modules imported so far.
+_KERNELS: list[Any] = []
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile ``function`` with Numba: no GIL, cached on disk, IEEE division."""
+    made = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    _KERNELS.append(made)
+    return cast(Callable[P, R], made)
+
+
+def kernels_are_cached() -> bool:
+    """Whether an earlier run has left compiled kernels of the modules imported so far.
+
+    They are beside the source, or in the user's own cache where that folder cannot be written to.
+    """
+    folders = {Path(made.stats.cache_path) for made in _KERNELS}
+    return any(True for folder in folders for _ in folder.glob("*.nbi"))
+
+
+class _Teller(Listener):
+    """Calls a function when a kernel is first compiled; one read from the cache does not count."""
+
+    tell: Callable[[], None] | None = None
+
+    def on_start(self, event: Event) -> None:
+        if self.tell is not None and event.data["dispatcher"] in _KERNELS:
+            tell, self.tell = self.tell, None
+            tell()
+
+    def on_end(self, event: Event) -> None:
+        pass
+
+
+_TELLER = _Teller()
+cast(Any, register)("numba:compile", _TELLER)
+
+
+def when_compiling(tell: Callable[[], None] | None) -> None:
+    """From now on call ``tell`` once, when (and if) a kernel has to be compiled; None: nobody."""
+    _TELLER.tell = tell

@@ -1,0 +1,1 @@
+"""The flagship and its parts."""

@@ -1,0 +1,74 @@
+"""Consistency within a document: what a word is once, it tends to be again in the same text.
+
+For a token i, f[i, l] is the mean of log P(type of l) over the other tokens of its document with the
+same word, shifted so that the best type has 0; nothing where the word stands alone. Types and not
+tags, because a name that is the whole of one span may be the end of another. Words of every kind of
+text ("the") say nothing about a document and are passed over.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.scheme import Scheme
+from seqtruth.kernels.arrays import F32, F64, I64
+
+#: Words found in a larger share of the documents are passed over.
+COMMON = 0.2
+#: Fewer documents than this cannot tell which words are common.
+FEWEST = 5
+#: Probabilities are kept above this.
+LEAST = 1e-4
+
+
+class Documents:
+    """The repeated words of a corpus.
+
+    Parameters
+    ----------
+    corpus : with text, or else nothing repeats.
+    scheme : whose types are shared between repetitions.
+    """
+
+    def __init__(self, corpus: Corpus, scheme: Scheme) -> None:
+        self.columns = scheme.type_of.astype(np.int64) + (1 if scheme.outside >= 0 else 0)
+        self.group, self.others = _groups(corpus)
+
+    @property
+    def repeat(self) -> bool:
+        """Whether any word that may say something occurs twice in a document."""
+        return bool((self.others > 0).any())
+
+    def evidence(self, posterior: F32) -> F64:
+        """float64[T, L]: f, from the tags' present probabilities."""
+        n_types = int(self.columns.max(initial=0)) + 1
+        types = np.zeros((len(posterior), n_types))
+        for label, column in enumerate(self.columns):
+            types[:, column] += posterior[:, label]
+        logs = np.log(np.maximum(types, LEAST))
+        sums = np.stack([np.bincount(self.group, logs[:, k]) for k in range(n_types)], axis=1)
+        mean = (sums[self.group] - logs) / np.maximum(self.others, 1)[:, None]
+        mean -= mean.max(axis=1, keepdims=True)
+        mean[self.others == 0] = 0.0
+        return np.asarray(mean[:, self.columns])
+
+
+def _groups(corpus: Corpus) -> tuple[I64, I64]:
+    """Number of each token's word in its document, and how many others there are like it."""
+    nothing = np.zeros(corpus.n_tokens, np.int64)
+    n_documents = len(np.unique(corpus.sentence_document))  # a part of a corpus lists them all
+    if corpus.tokens is None or n_documents < FEWEST or not corpus.n_tokens:
+        return nothing, nothing
+    words = corpus.tokens.dictionary_encode()
+    if isinstance(words, pa.ChunkedArray):
+        words = words.combine_chunks()
+    word = np.asarray(words.indices, np.int64)
+    n_words = len(words.dictionary)
+    document = np.repeat(corpus.sentence_document, np.diff(corpus.token_offsets)).astype(np.int64)
+    pairs, group = np.unique(document * n_words + word, return_inverse=True)
+    group = np.asarray(group, np.int64).reshape(-1)
+    spread = np.bincount(pairs % n_words, minlength=n_words)
+    others = np.bincount(group)[group] - 1
+    return group, np.where(spread[word] <= COMMON * n_documents, others, 0)

@@ -1,0 +1,1 @@
+"""Models of annotators with probabilities: worker model × sequence model × evidence."""

@@ -1,0 +1,77 @@
+"""Dawid and Skene's confusion matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from seqtruth.data.crowd import Crowd
+from seqtruth.engine import Parts
+from seqtruth.errors import ParameterError
+from seqtruth.kernels.arrays import I8
+from seqtruth.methods.base import Aggregator, Outcome, Task, check_positive
+from seqtruth.methods.bayes.sequence_model import CrowdHMM, fit, fit_parts, majority, shares
+from seqtruth.methods.bayes.worker_models import ConfusionMatrix, information
+from seqtruth.methods.parts import PartsOutcome, PartsTask
+from seqtruth.methods.reliability import check_reliability, known_accuracies
+
+__all__ = ["DawidSkene", "information"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DawidSkene(Aggregator):
+    """One confusion matrix per annotator and a class prior, by EM on single tokens.
+
+    p(t_i = t) = p[t],   p(c^j_i = c | t_i = t) = π^j[t, c]
+
+    E-step: q_i[t] ∝ p[t] Π_j π^j[t, c^j_i].  M-step: π^j[t, c] ∝ smoothing + Σ_i q_i[t] [c^j_i = c] and
+    p[t] ∝ Σ_i q_i[t]. Starts from the majority vote. The log likelihood never falls (with
+    ``smoothing`` > 0: the log posterior under a Dirichlet prior).
+
+    Parameters
+    ----------
+    smoothing : added to every cell of every confusion matrix (Laplace); 0 is the original.
+    reliability, reliability_strength : annotators' accuracies known beforehand, and the
+        pseudo-counts they enter with; see :class:`~seqtruth.methods.bayes.bsc.BSC`.
+    max_iter, tol : at most so many rounds; stop when the log likelihood moves by less than ``tol``
+        of its size.
+
+    References
+    ----------
+    Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM
+    algorithm. doi:10.2307/2346806
+    """
+
+    name: ClassVar[str] = "ds"
+
+    smoothing: float = 0.01
+    reliability: Mapping[str, float] | None = None
+    reliability_strength: float = 100.0
+    max_iter: int = 100
+    tol: float = 1e-6
+
+    def __post_init__(self) -> None:
+        check_reliability(self.reliability, self.reliability_strength)
+        check_positive(max_iter=self.max_iter)
+        if not self.smoothing >= 0:
+            raise ParameterError("smoothing must not be negative", got=str(self.smoothing))
+
+    def _fit(self, task: Task) -> Outcome:
+        model = self._model(task.crowd, task.known)
+        return fit(model, task, lambda: model.start(majority(task)), self.max_iter, self.tol)
+
+    def _fit_parts(self, task: PartsTask) -> PartsOutcome:
+        model = self._model(task.parts, None)
+        return fit_parts(model, task, lambda: model.start(shares), self.max_iter, self.tol)
+
+    def _model(self, crowd: Crowd | Parts, known: I8 | None) -> CrowdHMM:
+        return CrowdHMM(
+            crowd,
+            ConfusionMatrix(self.smoothing, 0.0, self.reliability_strength),
+            known=known,
+            accuracy=known_accuracies(crowd, self.reliability),
+            sequence="independent",
+            chain=0.0,
+            variational=False,
+        )

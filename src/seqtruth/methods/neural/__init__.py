@@ -1,0 +1,1 @@
+"""Networks that learn from all annotators at once (extra ``torch``)."""

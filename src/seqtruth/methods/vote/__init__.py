@@ -1,0 +1,1 @@
+"""Weighted votes: losses, weights, a vote and a legal path."""

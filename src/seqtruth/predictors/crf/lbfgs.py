@@ -1,0 +1,185 @@
+"""Limited-memory BFGS for smooth functions of one flat array.
+
+Vector sums are kernels of ours and not BLAS: their order, and so the result, is the same on any
+number of threads.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from seqtruth.kernels.arrays import F64
+from seqtruth.kernels.jit import kernel
+
+
+class _Pair(NamedTuple):
+    """A step and how the gradient turned on it."""
+
+    change: F64
+    turn: F64
+    curvature: float  # change · turn
+    sharpness: float  # turn · turn
+
+
+def minimise(
+    function: Callable[[F64], tuple[float, F64]],
+    start: F64,
+    *,
+    max_iter: int,
+    tol: float,
+    memory: int = 6,
+) -> F64:
+    """Minimise ``function`` (value and gradient) from ``start``.
+
+    Two-loop recursion with a backtracking line search (Armijo); pairs of negative curvature are left
+    out. Stops when the value falls by less than ``tol`` of itself, or after ``max_iter`` steps. The
+    function may give its gradient in the same array each time.
+
+    References
+    ----------
+    Nocedal & Wright (2006), Numerical Optimization, Algorithm 7.4. doi:10.1007/978-0-387-40065-5
+    """
+    # in one piece: a large one is given large pages
+    x, new, ascent, gradient, *rows = np.empty((2 * memory + 6, len(start)))
+    spares = list(zip(rows[::2], rows[1::2], strict=True))
+    x[:] = start
+    value, new_gradient = function(x)
+    gradient[:] = new_gradient
+    pairs: deque[_Pair] = deque(maxlen=memory)
+    for _ in range(max_iter):
+        slope = -_apply_inverse_hessian(gradient, pairs, ascent)
+        if slope >= 0:  # numerical trouble: fall back on steepest descent
+            spares += [pair[:2] for pair in pairs]
+            pairs.clear()
+            slope = -_apply_inverse_hessian(gradient, pairs, ascent)
+        if slope == 0:
+            break
+        step = 1.0 if pairs else 1.0 / max(1.0, float(np.abs(gradient).sum()))
+        if not pairs:
+            step = max(step, 1e-3 / max(1e-12, float(np.sqrt(-slope))))
+        for _ in range(25):
+            add(x, -step, ascent, new)
+            new_value, new_gradient = function(new)
+            if new_value <= value + 1e-4 * step * slope:
+                break
+            step *= 0.5
+        else:
+            break
+        curvature, sharpness = _differences(x, new, gradient, new_gradient, *spares[-1])
+        if curvature > 1e-10:
+            pair = _Pair(*spares.pop(), curvature, sharpness)
+            if len(pairs) == memory:
+                spares.append(pairs[0][:2])
+            pairs.append(pair)
+        fall = value - new_value
+        x, new, value = new, x, new_value
+        if fall <= tol * max(1.0, abs(value)):
+            break
+    return x.copy()
+
+
+def _apply_inverse_hessian(gradient: F64, pairs: deque[_Pair], q: F64) -> float:
+    """The inverse Hessian times the gradient into ``q``; returns q · gradient.
+
+    Every pass over ``q`` ends with the product that the next one needs.
+    """
+    if not pairs:
+        q[:] = gradient
+        return dot(gradient, gradient)
+    changes, turns = [pair.change for pair in pairs], [pair.turn for pair in pairs]
+    last, factors, source = pairs[-1], [], gradient
+    product = dot(last.change, gradient)
+    for n in reversed(range(len(pairs))):
+        factors.append(product / pairs[n].curvature)
+        follows = changes[n - 1] if n else turns[0]
+        scale = 1.0 if n else last.curvature / last.sharpness
+        product = _add_dot(source, -factors[-1], turns[n], scale, follows, q)
+        source = q
+    for pair, follows in zip(pairs, [*turns[1:], gradient], strict=True):
+        factor = factors.pop() - product / pair.curvature
+        product = _add_dot(q, factor, pair.change, 1.0, follows, q)
+    return product
+
+
+@kernel
+def dot(x: F64, y: F64) -> float:
+    """Σ x·y in four interleaved sums, so that the processor need not wait for each."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    n = len(x) // 4 * 4
+    for i in range(0, n, 4):
+        a += x[i] * y[i]
+        b += x[i + 1] * y[i + 1]
+        c += x[i + 2] * y[i + 2]
+        d += x[i + 3] * y[i + 3]
+    for i in range(n, len(x)):
+        a += x[i] * y[i]
+    return (a + b) + (c + d)
+
+
+@kernel
+def add(x: F64, factor: float, y: F64, out: F64) -> None:
+    """x + factor · y into ``out``, which may be x."""
+    for i in range(len(x)):
+        out[i] = x[i] + factor * y[i]
+
+
+@kernel
+def _add_dot(x: F64, factor: float, y: F64, scale: float, z: F64, out: F64) -> float:
+    """(x + factor · y) · scale into ``out`` (which may be x), and its :func:`dot` with z."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    n = len(x) // 4 * 4
+    xs, ys, zs, to = _fours(x), _fours(y), _fours(z), _fours(out)
+    for i in range(len(xs)):
+        p, q = (xs[i, 0] + factor * ys[i, 0]) * scale, (xs[i, 1] + factor * ys[i, 1]) * scale
+        r, s = (xs[i, 2] + factor * ys[i, 2]) * scale, (xs[i, 3] + factor * ys[i, 3]) * scale
+        t, u, v, w = zs[i, 0], zs[i, 1], zs[i, 2], zs[i, 3]  # read before anything is written
+        to[i, 0], to[i, 1], to[i, 2], to[i, 3] = p, q, r, s
+        a += p * t
+        b += q * u
+        c += r * v
+        d += s * w
+    for i in range(n, len(x)):
+        out[i] = (x[i] + factor * y[i]) * scale
+        a += out[i] * z[i]
+    return (a + b) + (c + d)
+
+
+@kernel
+def _fours(x: F64) -> F64:
+    return x[: len(x) // 4 * 4].reshape(-1, 4)
+
+
+#: Numbers of a long vector that are worked on while they are in the cache; four divides it.
+BLOCK = 1024
+
+
+@kernel
+def _differences(
+    x: F64, new: F64, gradient: F64, new_gradient: F64, change: F64, turn: F64
+) -> tuple[float, float]:
+    """new - x and new_gradient - gradient; change · turn and turn · turn. Keeps the new gradient."""
+    a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    n = len(x) // 4 * 4
+    for first in range(0, len(x), BLOCK):
+        last = min(first + BLOCK, len(x))
+        for i in range(first, last):
+            change[i] = new[i] - x[i]
+            turn[i] = new_gradient[i] - gradient[i]
+            gradient[i] = new_gradient[i]
+        for i in range(first, min(last, n), 4):
+            a += change[i] * turn[i]
+            b += change[i + 1] * turn[i + 1]
+            c += change[i + 2] * turn[i + 2]
+            d += change[i + 3] * turn[i + 3]
+            e += turn[i] * turn[i]
+            f += turn[i + 1] * turn[i + 1]
+            g += turn[i + 2] * turn[i + 2]
+            h += turn[i + 3] * turn[i + 3]
+    for i in range(n, len(x)):
+        a += change[i] * turn[i]
+        e += turn[i] * turn[i]
+    return (a + b) + (c + d), (e + f) + (g + h)

@@ -1,0 +1,1 @@
+"""Networks of words and characters (extra ``torch``)."""

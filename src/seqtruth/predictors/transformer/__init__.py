@@ -1,0 +1,1 @@
+"""Any Hugging Face encoder (extra ``transformers``)."""
