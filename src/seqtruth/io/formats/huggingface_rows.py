@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seqtruth.atomic import atomic_path
 from seqtruth.errors import ParameterError
 from seqtruth.io.documents import Document, Notes, Opinion
-from seqtruth.io.files import atomic_path, write_chunks
+from seqtruth.io.files import write_chunks
 from seqtruth.io.formats.arrow_rows import json_of
 from seqtruth.io.formats.column_names import TAGS, label_columns, role_of
 from seqtruth.io.formats.labelled_spans import By
