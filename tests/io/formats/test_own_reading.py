@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -343,7 +344,6 @@ def test_json_columns_by_annotator(tmp_path: Path) -> None:
         ({"tokens": ["a", "b"], "tags": ["O"]}, "one tag for each token; got 1 tags for 2 tokens"),
         ({"tokens": ["a", "b"], "spans": [[0, 1, "X"]]}, "spans may count tokens or characters"),
         ({"a": 1}, "neither a text nor a list of tokens; got keys a; name the column"),
-        ({"text": "\ud800", "spans": []}, "half of a surrogate pair"),
         ({"tokens": [1], "tags": ["O"]}, "each of the tokens must be a text; got 1"),
         ([1], "a record must be an object"),
     ],
@@ -359,6 +359,41 @@ def test_json_same_id_twice(tmp_path: Path) -> None:
     path = put(tmp_path, "x.jsonl", b'{"id": 1, "text": "a", "spans": []}\n' * 2)
     with pytest.raises(InputError, match="annotator_column="):
         read(own_json.FORMAT, path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"data": [{"id": "a", "text": "Ann", "spans": [[0, 3, "P"]]}], "version": 1},
+        {"a": {"text": "Ann", "entities": [{"offset": 0, "length": 3, "category": "P"}]}},
+        [{"id": "a", "words": ["Ann"], "annotators": {"x": ["B-P"]}}],
+        {"id": "a", "text": "Ann", "annotations": [{"annotator": "x", "labels": [[0, 3, "P"]]}]},
+    ],
+)
+def test_json_wrappings(tmp_path: Path, content: Any) -> None:
+    path = put(tmp_path, "x.json", json.dumps(content).encode())
+    assert own_json.tell(Glimpse(path)) >= 0.4
+    (document,), _ = read(own_json.FORMAT, path)
+    assert document.id == "a"
+    assert said(document) == {"x": [("Ann", "P")]}
+
+
+def test_tagtog_zip(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        entity = small.tagtog_entity("e_1", "s1p1", 3, "Ann Lee", "user:ann")
+        archive.writestr("p/ann.json/master/pool/doc.ann.json", small.tagtog_ann(entity))
+        archive.writestr("p/plain.html/pool/doc.plain.html", small.TAGTOG_HTML)
+        archive.writestr("p/annotations-legend.json", small.TAGTOG_LEGEND)
+    assert tagtog.tell(Glimpse(tmp_path / "x.zip")) > 0.9
+    (document,), _ = read(tagtog.FORMAT, tmp_path / "x.zip")
+    assert said(document) == {"ann": [("Ann Lee", "Person")]}
+
+
+def test_aggregated_report(tmp_path: Path) -> None:
+    path = put(tmp_path, "x.csv", b"_unit_id,_trusted_judgments,names,text\n1,3,a,b\n")
+    assert figure_eight.tell(Glimpse(path)) > 0.5
+    with pytest.raises(InputError, match="give the full report"):
+        read(figure_eight.FORMAT, path)
 
 
 def test_json_token_units(tmp_path: Path) -> None:

@@ -85,21 +85,18 @@ def _bytes_in(kind: pa.DataType, depth: int = 0) -> bool:
 
 def _rows(what: str, path: Path, pieces: Any) -> Iterator[tuple[dict[str, Any], str]]:
     number = 0
-    pieces = iter(pieces)
+    slices = (piece.slice(at, ROWS) for piece in pieces for at in range(0, piece.num_rows, ROWS))
     while True:
         try:
-            batch = next(pieces, None)
-            if batch is None:
-                return
-            parts = [
-                batch.slice(start, ROWS).to_pylist() for start in range(0, batch.num_rows, ROWS)
-            ]
+            part = next(slices, None)
+            rows = [] if part is None else part.to_pylist()
         except _DAMAGES as error:
             raise _damaged(what, path, error) from None
-        for part in parts:
-            for row in part:
-                number += 1
-                yield row, f"{path}: row {number}"
+        if part is None:
+            return
+        for row in rows:
+            number += 1
+            yield row, f"{path}: row {number}"
 
 
 def _damaged(what: str, path: Path, error: BaseException) -> InputError:

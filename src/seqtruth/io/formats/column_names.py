@@ -42,10 +42,12 @@ ANNOTATORS = (
 TAGS = (
     "ner_tags", "ner_tag", "ner", "bio_tags", "bio", "iob_tags", "iob", "iob2", "tags", "tag", "labels",
     "label", "annotations", "annotation", "entities", "spans", "answers", "answer",
+    "annotators", "workers",
 )  # fmt: skip
 SPANS = (
     "spans", "entities", "labels", "label", "annotations", "annotation", "ner", "ents", "marks",
     "named_entities", "ner_spans", "tags", "highlights", "answers", "mentions",
+    "annotators", "workers",
 )  # fmt: skip
 STARTS = (
     "start", "start_offset", "begin", "start_char", "char_start", "startoffset", "start_index",
@@ -64,6 +66,7 @@ SURFACES = (
     "span_text", "surface", "mention", "covered_text", "span", "entity_text", "quote", "text_span",
     "marked_text", "value", "phrase", "word", "term", "text",
 )  # fmt: skip
+LENGTHS = ("length", "len", "span_length")
 SCORES = ("score", "confidence", "probability", "prob")
 ROLES = ("role",)
 _GOLD = frozenset(

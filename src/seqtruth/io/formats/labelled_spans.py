@@ -234,12 +234,20 @@ def _span_fields(one: Any) -> tuple[Any, Any, Any, dict[str, Any]] | None:
     if isinstance(one, dict):
         fields = names.normalised(one)
         start, end = first_of(fields, names.STARTS), first_of(fields, names.ENDS)
+        if end is None:
+            end = end_of(start, first_of(fields, names.LENGTHS))
         return start, end, first_of(fields, names.LABELS), fields
     if isinstance(one, list | tuple) and len(one) >= 3:
         if whole_of(one[0]) is None and whole_of(one[1]) is not None:
             return one[1], one[2], one[0], {}
         return one[0], one[1], one[2], {}
     return None
+
+
+def end_of(start: Any, length: Any) -> int | None:
+    """The end of a span that is given by start and length."""
+    a, b = whole_of(start), whole_of(length)
+    return None if a is None or b is None else a + b
 
 
 def _mark(page: Page, start: Any, end: Any, label: Any, fields: dict[str, Any]) -> Mark | None:

@@ -44,6 +44,8 @@ def tell(glimpse: Glimpse) -> float:
     known = b'"example_id"' in head and re.search(rb'"content"\s*:\s*"', head)
     if known and (b'"annotated_by"' in head or b'"seen_by"' in head):
         return 0.95
+    if known and b'"examples"' in head:
+        return 0.8  # the rest stands after a long text
     return 0.5 if b'"tagged_token_id"' in head else 0.0
 
 

@@ -6,6 +6,7 @@
     {"id": "2", "text": "Ann ran", "spans": [{"start": 0, "end": 3, "label": "PER"}]}
     {"text": "Ann ran", "annotations": {"bob": [[0, 3, "PER"]], "eve": []}}
 
+The records may stand in one object, in a list under ``data`` or the like, or under their ids.
 :mod:`.labelled_records` says which names are understood and how to name others. Labels that nobody
 signed belong to an annotator named after the file.
 
@@ -31,6 +32,9 @@ from seqtruth.io.formats import labelled_records as records
 from seqtruth.io.formats.huggingface_rows import span_object
 from seqtruth.io.json_records import json_records
 
+#: Keys under which people put the list of all records.
+_WRAPPERS = ("data", "examples", "documents", "records", "items", "sentences", "rows")
+
 
 def tell(glimpse: Glimpse) -> float:
     """By the first record; tools that write the same shape know themselves by more."""
@@ -45,6 +49,8 @@ def tell(glimpse: Glimpse) -> float:
             rb'"(spans|entities)"\s*:\s*\[', head
         )
         return 0.4 if tokens and tags else 0.3 if spans else 0.0
+    inside = _inside(record)
+    record = inside[0][1] if inside else record
     fields = names.normalised(record)
     words = [fields[x] for x in names.TOKENS if isinstance(fields.get(x), list)]
     if words and words[0] and all(isinstance(word, str) for word in words[0]):
@@ -58,11 +64,13 @@ def tell(glimpse: Glimpse) -> float:
 
 
 def _tag_columns(record: dict[str, Any], words: list[Any]) -> bool:
-    return any(
-        isinstance(value, list) and len(value) == len(words) and value is not words
-        for column in names.label_columns(record, names.TAGS)
-        for value in (record[column.column],)
-    )
+    """Whether some column holds a label for each word, or annotators with such."""
+    for column in names.label_columns(record, names.TAGS):
+        value = record[column.column]
+        lists = [*value.values()] if isinstance(value, dict) else [value]
+        if any(isinstance(one, list) and len(one) == len(words) for one in lists):
+            return True
+    return False
 
 
 def _has_spans(record: dict[str, Any]) -> bool:
@@ -84,7 +92,9 @@ def _are_spans(value: Any) -> bool:
         return True
     if isinstance(value[0], dict):
         fields = names.normalised(value[0])
-        return any(x in fields for x in names.STARTS) and any(x in fields for x in names.ENDS)
+        return any(x in fields for x in names.STARTS) and any(
+            x in fields for x in (*names.ENDS, *names.LENGTHS)
+        )
     return isinstance(value[0], list) and len(value[0]) == 3
 
 
@@ -101,7 +111,31 @@ def first_record(head: bytes) -> dict[str, Any] | None:
 
 def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
     """Documents of a file."""
-    yield from records.documents_of(json_records(path), records.choices(path, options), notes)
+    yield from records.documents_of(_unwrapped(path), records.choices(path, options), notes)
+
+
+def _unwrapped(path: Path) -> Iterator[tuple[Any, str]]:
+    """Records, also out of one object that holds them in a list or under their ids."""
+    for value, where in json_records(path):
+        inside = _inside(value)
+        if inside is None:
+            yield value, where
+        else:
+            yield from ((record, f"{where}, record {name}") for name, record in inside)
+
+
+def _inside(value: Any) -> list[tuple[str, Any]] | None:
+    if not isinstance(value, dict) or not value:
+        return None
+    for key in _WRAPPERS:
+        held = value.get(key)
+        if isinstance(held, list) and held and all(isinstance(one, dict) for one in held):
+            return [(str(number), one) for number, one in enumerate(held)]
+    if all(
+        isinstance(one, dict) and {"text", "tokens", "words"} & one.keys() for one in value.values()
+    ):
+        return [(name, {"id": name} | one) for name, one in value.items()]
+    return None
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes, **options: object) -> None:

@@ -28,10 +28,13 @@ from seqtruth.io.formats import delimited
 from seqtruth.io.formats import labelled_records as records
 from seqtruth.io.formats.cell_lists import has_lists, records_of
 from seqtruth.io.formats.checked_values import mark_of, name_of, number_of, text_at, whole_of
+from seqtruth.io.formats.labelled_spans import end_of
 from seqtruth.io.formats.offsets import utf16_to_points
 from seqtruth.io.formats.quoted_offsets import fitted
 from seqtruth.io.formats.span_table_rows import HEADER, write
 from seqtruth.io.formats.table_source import Table, glimpse_table, open_table
+
+_ENDS = (*names.ENDS, *names.LENGTHS)
 
 
 def tell(glimpse: Glimpse) -> float:
@@ -42,7 +45,7 @@ def tell(glimpse: Glimpse) -> float:
         return 0.2
     if columns == HEADER:
         return 0.95
-    places = names.find(known, names.STARTS) and names.find(known, names.ENDS)
+    places = names.find(known, names.STARTS) and names.find(known, _ENDS)
     whose = names.find(known, names.TEXTS) or names.find(known, names.IDS)
     if places and whose and names.find(known, names.LABELS):
         return 0.7
@@ -66,7 +69,7 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
     table = open_table(path, options)
     choices = records.choices(path, options)
     known = names.plain_names(table.columns)
-    if not (names.find(known, names.STARTS) and names.find(known, names.ENDS)):
+    if not (names.find(known, names.STARTS) and names.find(known, _ENDS)):
         yield from records.documents_of(records_of(table, options, path), choices, notes)
         return
     columns = _columns(table, options, path)
@@ -89,7 +92,7 @@ def _columns(table: Table, options: Mapping[str, object], path: Path) -> _Column
         free = {k: v for k, v in known.items() if v not in taken}
         return said[0] if said else names.find(free, wanted)
 
-    start, end = names.find(known, names.STARTS), names.find(known, names.ENDS)
+    start, end = names.find(known, names.STARTS), names.find(known, _ENDS)
     assert start is not None and end is not None
     annotator = pick("annotator_column", names.ANNOTATORS)
     whole = [x for x in names.TEXTS if x != "text"]
@@ -211,6 +214,8 @@ def _mark(
     row: dict[str, Any], columns: _Columns, text: str, to_points: Any, notes: Notes, where: str
 ) -> Mark | None:
     a, b = whole_of(row[columns.start]), whole_of(row[columns.end])
+    if names.plain(columns.end) in names.LENGTHS:
+        b = end_of(a, b)
     quote = row[columns.quote] if columns.quote is not None else None
     if a is not None and b is not None and isinstance(quote, str) and quote:
         place = fitted(text, a, b, quote, to_points)
