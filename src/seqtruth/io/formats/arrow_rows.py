@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seqtruth.errors import InputError
-from seqtruth.io.formats.record_fields import shown
+from seqtruth.io.formats.checked_values import shown
 
 #: Rows turned into Python objects at a time.
 ROWS = 512
@@ -40,9 +40,9 @@ def parquet_rows(path: Path) -> Rows:
     try:
         file = pq.ParquetFile(path)
         schema = file.schema_arrow
+        wanted = _readable(schema)
     except _DAMAGES as error:
         raise _damaged("Parquet", path, error) from None
-    wanted = _readable(schema)
     pieces = file.iter_batches(ROWS, columns=wanted, use_threads=False)
     return Rows(tuple(wanted), dict(schema.metadata or {}), _rows("Parquet", path, pieces))
 
@@ -55,9 +55,9 @@ def arrow_rows(path: Path) -> Rows:
         source = pa.OSFile(str(path))
         reader = pa.ipc.open_file(source) if footed else pa.ipc.open_stream(source)
         schema = reader.schema
+        wanted = _readable(schema)
     except _DAMAGES as error:
         raise _damaged("Arrow", path, error) from None
-    wanted = _readable(schema)
 
     def pieces() -> Iterator[pa.RecordBatch]:
         numbers = range(reader.num_record_batches) if footed else None
@@ -85,21 +85,18 @@ def _bytes_in(kind: pa.DataType, depth: int = 0) -> bool:
 
 def _rows(what: str, path: Path, pieces: Any) -> Iterator[tuple[dict[str, Any], str]]:
     number = 0
-    pieces = iter(pieces)
+    slices = (piece.slice(at, ROWS) for piece in pieces for at in range(0, piece.num_rows, ROWS))
     while True:
         try:
-            batch = next(pieces, None)
-            if batch is None:
-                return
-            parts = [
-                batch.slice(start, ROWS).to_pylist() for start in range(0, batch.num_rows, ROWS)
-            ]
+            part = next(slices, None)
+            rows = [] if part is None else part.to_pylist()
         except _DAMAGES as error:
             raise _damaged(what, path, error) from None
-        for part in parts:
-            for row in part:
-                number += 1
-                yield row, f"{path}: row {number}"
+        if part is None:
+            return
+        for row in rows:
+            number += 1
+            yield row, f"{path}: row {number}"
 
 
 def _damaged(what: str, path: Path, error: BaseException) -> InputError:

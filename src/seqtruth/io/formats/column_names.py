@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from seqtruth.errors import InputError
@@ -41,10 +42,12 @@ ANNOTATORS = (
 TAGS = (
     "ner_tags", "ner_tag", "ner", "bio_tags", "bio", "iob_tags", "iob", "iob2", "tags", "tag", "labels",
     "label", "annotations", "annotation", "entities", "spans", "answers", "answer",
+    "annotators", "workers",
 )  # fmt: skip
 SPANS = (
     "spans", "entities", "labels", "label", "annotations", "annotation", "ner", "ents", "marks",
     "named_entities", "ner_spans", "tags", "highlights", "answers", "mentions",
+    "annotators", "workers",
 )  # fmt: skip
 STARTS = (
     "start", "start_offset", "begin", "start_char", "char_start", "startoffset", "start_index",
@@ -63,6 +66,7 @@ SURFACES = (
     "span_text", "surface", "mention", "covered_text", "span", "entity_text", "quote", "text_span",
     "marked_text", "value", "phrase", "word", "term", "text",
 )  # fmt: skip
+LENGTHS = ("length", "len", "span_length")
 SCORES = ("score", "confidence", "probability", "prob")
 ROLES = ("role",)
 _GOLD = frozenset(
@@ -74,13 +78,14 @@ _GOLD = frozenset(
 )  # fmt: skip
 
 
-def plain(name: object) -> str:
+@lru_cache(4096)
+def plain(name: str) -> str:
     """A name as it is compared.
 
     >>> plain("Start Offset"), plain("\ufeffDoc.ID")
     ('start_offset', 'doc_id')
     """
-    text = str(name).strip().strip("\ufeff").lower()
+    text = name.strip().strip("\ufeff").lower()
     return re.sub(r"[\s\-.]+", "_", text)
 
 
@@ -174,10 +179,39 @@ _OTHER_LAYERS = frozenset(
 )
 
 
+#: What stands beside the word for labels and is no annotator.
+_NOBODY = frozenset(
+    (
+        "word",
+        "words",
+        "token",
+        "tokens",
+        "entity",
+        "entities",
+        "ner",
+        "seq",
+        "sequence",
+        "target",
+        "span",
+    )
+)
+
+
+def is_other_layer(column: str) -> bool:
+    """Whether a column is of another layer by its name: ``chunk``, ``pos_tag``.
+
+    >>> is_other_layer("chunk_tags"), is_other_layer("position")
+    (True, False)
+    """
+    return any(part in _OTHER_LAYERS for part in plain(column).split("_"))
+
+
 def _owner(column: str, base: str, match: re.Match[str]) -> str:
     """The annotator's name in a column's, as it is written there."""
     before, after = match["before"], match["after"]
     name = after or before or ""
+    if name in _NOBODY:
+        return ""
     if len(plain(column)) != len(column):  # blanks were taken off or put together
         return name
     place = match.span("after" if after else "before")

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from seqtruth.io.documents import Mark, Notes
+from seqtruth.io.formats.checked_values import mark_of, number_of, whole_of
 from seqtruth.io.formats.offsets import points_to_utf16, utf16_to_points
-from seqtruth.io.formats.record_fields import mark_of, number_of, whole_of
 
 _DEEP = 8
 

@@ -151,7 +151,7 @@ def write_delimited(
 
     def chunks() -> Iterator[bytes]:
         buffer = io.StringIO(newline="")
-        writer = csv.writer(buffer, delimiter=mark, lineterminator="\n")
+        writer = csv.writer(buffer, delimiter=mark, lineterminator="\r\n")
         writer.writerow(names)
         for row in rows:
             if safe:

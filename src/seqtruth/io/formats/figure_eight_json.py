@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
+from seqtruth.io.formats.checked_values import list_at, mapping_at, name_of, text_at, whole_of
 from seqtruth.io.formats.column_names import TEXTS
 from seqtruth.io.formats.quotes import locate
-from seqtruth.io.formats.record_fields import list_at, mapping_at, name_of, text_at, whole_of
 from seqtruth.io.formats.token_tags import align, join
 from seqtruth.io.json_records import json_records
 

@@ -20,10 +20,10 @@ from seqtruth.errors import ParameterError
 from seqtruth.io.documents import Document, Notes, Opinion
 from seqtruth.io.files import write_chunks
 from seqtruth.io.format import DocumentFormat, Glimpse
+from seqtruth.io.formats.checked_values import first_of, mapping_at, name_of, text_at, words_at
 from seqtruth.io.formats.column_names import role_of
 from seqtruth.io.formats.labelled_records import stem
 from seqtruth.io.formats.labelled_spans import By, Page, opinions_in
-from seqtruth.io.formats.record_fields import first_of, mapping_at, name_of, text_at, words_at
 from seqtruth.io.formats.token_tags import join, tokens_of, visible
 from seqtruth.io.formats.voices import one_voice
 from seqtruth.io.json_records import json_records

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seqtruth.atomic import atomic_path
 from seqtruth.errors import ParameterError
 from seqtruth.io.documents import Document, Notes, Opinion
-from seqtruth.io.files import atomic_path, write_chunks
+from seqtruth.io.files import write_chunks
 from seqtruth.io.formats.arrow_rows import json_of
 from seqtruth.io.formats.column_names import TAGS, label_columns, role_of
 from seqtruth.io.formats.labelled_spans import By
@@ -67,7 +68,6 @@ def _write_parquet(sheet: _Sheet, path: Path) -> None:
     schema = sheet.schema.with_metadata(metadata)
     rows = iter(sheet.rows)
     with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema) as writer:
-        writer.write_table(pa.Table.from_pylist([], schema))
         while group := list(islice(rows, _ROW_GROUP)):
             writer.write_table(pa.Table.from_pylist(group, schema))
 

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Extents, Notes, Opinion
 from seqtruth.io.formats import column_names as names
-from seqtruth.io.formats.labelled_spans import By, Page, opinions_in, pairs_of
-from seqtruth.io.formats.record_fields import (
+from seqtruth.io.formats.checked_values import (
     list_at,
     mapping_at,
     name_of,
@@ -28,6 +27,7 @@ from seqtruth.io.formats.record_fields import (
     whole_of,
     words_at,
 )
+from seqtruth.io.formats.labelled_spans import By, Page, opinions_in, pairs_of
 from seqtruth.io.formats.token_tags import align, join, visible
 
 UNITS = ("characters", "tokens", "tokens-inclusive")
@@ -50,7 +50,7 @@ class Choices:
     annotator: str
     options: Mapping[str, object] = field(default_factory=dict)
     names: Mapping[str, list[str]] = field(default_factory=dict)
-    #: Whose a column is, where a file says it: column to (annotator, role).
+    #: Whose a column is, where a file says it; with an empty name it is whoever signs the row.
     owners: Mapping[str, By] = field(default_factory=dict)
 
     @property
@@ -88,6 +88,10 @@ def stem(path: Path) -> str:
     """
     name = path.name.removesuffix(".gz")
     return name.rpartition(".")[0] or name or "annotator"
+
+
+#: Lists of our own records that are no labels.
+_BORDERS: set[str | None] = {"offsets", "sentences", "seen"}
 
 
 class _Plan(NamedTuple):
@@ -192,6 +196,7 @@ def _labels(
         return [
             known.get(x) or names.LabelColumn(x, "" if alone else x, names.role_of(x)) for x in said
         ]
+    taken = taken | _BORDERS
     fit = [key for key in record if isinstance(record[key], list | dict) and key not in taken]
     if tokens is not None:
         as_tags = [key for key in fit if _fits(record[key], record[tokens])]
@@ -201,7 +206,7 @@ def _labels(
         bio = [key for key in as_tags if _looks_tagged(record[key])]
         if bio:
             return [names.LabelColumn(key, key, names.role_of(key)) for key in bio]
-    return names.label_columns([key for key in fit if names.plain(key) != "offsets"], names.SPANS)
+    return names.label_columns(fit, names.SPANS)
 
 
 def _fits(value: Any, tokens: list[Any]) -> bool:
@@ -212,8 +217,10 @@ def _fits(value: Any, tokens: list[Any]) -> bool:
 
 
 def _looks_tagged(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        x is None or (isinstance(x, str) and (x == "O" or x[1:2] == "-")) for x in value
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(x is None or (isinstance(x, str) and (x == "O" or x[1:2] == "-")) for x in value)
     )
 
 
@@ -226,10 +233,11 @@ def _document(
     page = Page(text, tokens, unit or ("characters" if plan.text else ""), notes, where, counts)
     opinions: list[Opinion] = []
     for column, owner, role in plan.labels:
-        by = choices.owners.get(column) or By(
-            _both(signed, owner) or choices.annotator,
-            role if owner or role == "gold" else names.role_of(signed or choices.annotator),
-        )
+        by = choices.owners.get(column)
+        if by is None or not by.annotator:
+            owner = owner if by is None else ""
+            who = _both(signed, owner) or choices.annotator
+            by = By(who, role if owner or role == "gold" else names.role_of(who))
         found = opinions_in(record[column], page, by._replace(names=choices.names_of(column)))
         opinions += _signed(found, record)
     return Document(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Extents, Mark, Notes, Opinion, Role
 from seqtruth.io.formats import column_names as names
-from seqtruth.io.formats.record_fields import (
+from seqtruth.io.formats.checked_values import (
     first_of,
     mark_of,
     name_of,
@@ -91,7 +91,10 @@ def _said(value: list[Any], page: Page, by: By) -> list[Opinion]:
     if page.counts is not None and len(value) == len(page.counts) - 1:
         value = [one for one, (a, b) in zip(value, pairwise(page.counts), strict=True) if a < b]
     if len(value) == len(page.tokens):
-        return [_of_tags(value, page, by)]
+        unlabelled = bool(value) and all(
+            one is None or one in MISSING or one == "" for one in value
+        )
+        return [] if unlabelled else [_of_tags(value, page, by)]
     if not value and page.text:
         return [Opinion(by.annotator, (), by.role)]  # an empty list of spans
     raise InputError(
@@ -201,7 +204,8 @@ def _of_spans(value: list[Any], page: Page, by: By) -> list[Opinion]:
         if isinstance(label, int) and not isinstance(label, bool) and by.names is not None:
             label = _named(label, by.names, page.where)
         mark = _mark(page, start, end, label, fields)
-        who = name_of(first_of(fields, names.ANNOTATORS)) or by.annotator
+        signed = name_of(first_of(fields, names.ANNOTATORS)) if fields else None
+        who = signed or by.annotator
         marks = by_annotator.setdefault(who, [])
         if mark is not None:
             marks.append(mark)
@@ -230,12 +234,20 @@ def _span_fields(one: Any) -> tuple[Any, Any, Any, dict[str, Any]] | None:
     if isinstance(one, dict):
         fields = names.normalised(one)
         start, end = first_of(fields, names.STARTS), first_of(fields, names.ENDS)
+        if end is None:
+            end = end_of(start, first_of(fields, names.LENGTHS))
         return start, end, first_of(fields, names.LABELS), fields
     if isinstance(one, list | tuple) and len(one) >= 3:
         if whole_of(one[0]) is None and whole_of(one[1]) is not None:
             return one[1], one[2], one[0], {}
         return one[0], one[1], one[2], {}
     return None
+
+
+def end_of(start: Any, length: Any) -> int | None:
+    """The end of a span that is given by start and length."""
+    a, b = whole_of(start), whole_of(length)
+    return None if a is None or b is None else a + b
 
 
 def _mark(page: Page, start: Any, end: Any, label: Any, fields: dict[str, Any]) -> Mark | None:
@@ -253,11 +265,11 @@ def _mark(page: Page, start: Any, end: Any, label: Any, fields: dict[str, Any]) 
             return None
         a, b = page.tokens[counts[a]][0], page.tokens[counts[b] - 1][1]
     mark = mark_of(page.text, a, b, label, page.notes, page.where)
-    if mark is None:
-        return None
+    if mark is None or not fields:
+        return mark
     pieces = pairs_of(fields.get("pieces"), ()) or ()
     score = number_of(first_of(fields, names.SCORES))
     if pieces and (min(x for x, _ in pieces), max(y for _, y in pieces)) != (mark.start, mark.end):
         page.notes.left_out("pieces that do not make up their mark", page.where)
         pieces = ()
-    return mark._replace(pieces=pieces, score=score)
+    return mark._replace(pieces=pieces, score=score) if pieces or score is not None else mark

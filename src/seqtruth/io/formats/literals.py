@@ -9,10 +9,10 @@ import warnings
 from typing import Any
 
 from seqtruth.errors import InputError
-from seqtruth.io.formats.record_fields import shown
+from seqtruth.io.formats.checked_values import shown
 
 #: Python's own parser takes some hundred bytes a character; JSON does not.
-MAX_PRINTED = 1 << 20
+MAX_PRINTED = 1 << 18
 _DEEP = 50
 _JOINED = re.compile(r"""['"]\s+['"]""")
 

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from seqtruth.io.documents import Notes
 
 AMBIGUOUS = ("first", "all", "none")
-#: Places of one quote that are looked at.
+#: Places of one quote, and quotes of one answer, that are looked at.
 _PLACES = 1000
+_QUOTES = 2000
 
 
 def locate(
@@ -30,17 +31,23 @@ def locate(
     >>> locate(["said", "he"], "he said that he ran", notes, "")
     [(3, 7), (13, 15)]
     """
-    places = {quote: _places(quote, text) for quote in set(quotes)}
+    if len(quotes) > _QUOTES:
+        notes.left_out(
+            f"quote after the first {_QUOTES:,} of an answer", where, len(quotes) - _QUOTES
+        )
+        quotes = quotes[:_QUOTES]
     times = Counter(quotes)
-    found: set[tuple[int, int]] = set()
-    for number, quote in enumerate(quotes):
+    places = {quote: _places(quote, text) for quote in times}
+    found = {
+        place for quote in times if len(places[quote]) <= times[quote] for place in places[quote]
+    }
+    between = _between(quotes, places, len(text))
+    for quote, (before, after) in zip(quotes, between, strict=True):
         there = places[quote]
         if not there:
             notes.left_out("quote that is not in the text", where)
-        elif len(there) <= times[quote]:
-            found.update(there)
-        else:
-            fitting = _fitting(number, quotes, places)
+        elif len(there) > times[quote]:
+            fitting = [place for place in there if before <= place[0] and place[1] <= after]
             if len(fitting) == 1:
                 found.update(fitting)
                 continue
@@ -52,17 +59,18 @@ def locate(
 _TAKEN = {"first": "the first", "all": "all", "none": "none"}
 
 
-def _fitting(
-    number: int, quotes: Sequence[str], places: dict[str, list[tuple[int, int]]]
+def _between(
+    quotes: Sequence[str], places: dict[str, list[tuple[int, int]]], length: int
 ) -> list[tuple[int, int]]:
-    """Places between the nearest neighbours that have one place only."""
-    before = next((places[q][0][1] for q in reversed(quotes[:number]) if len(places[q]) == 1), 0)
-    after = next((places[q][0][0] for q in quotes[number + 1 :] if len(places[q]) == 1), None)
-    return [
-        place
-        for place in places[quotes[number]]
-        if place[0] >= before and (after is None or place[1] <= after)
-    ]
+    """For each quote, the end and start of the nearest quotes before and after it with one place."""
+    before, after, end, start = [], [], 0, length
+    for quote in quotes:
+        before.append(end)
+        end = places[quote][0][1] if len(places[quote]) == 1 else end
+    for quote in reversed(quotes):
+        after.append(start)
+        start = places[quote][0][0] if len(places[quote]) == 1 else start
+    return list(zip(before, reversed(after), strict=True))
 
 
 def _places(quote: str, text: str) -> list[tuple[int, int]]:

@@ -27,8 +27,7 @@ from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Notes, Opinion
 from seqtruth.io.files import write_chunks
 from seqtruth.io.format import DocumentFormat, Glimpse
-from seqtruth.io.formats.crowd_entities import entities_of, entity_lists, marks_of
-from seqtruth.io.formats.record_fields import (
+from seqtruth.io.formats.checked_values import (
     list_at,
     mapping_at,
     name_of,
@@ -36,6 +35,7 @@ from seqtruth.io.formats.record_fields import (
     shown,
     text_at,
 )
+from seqtruth.io.formats.crowd_entities import entities_of, entity_lists, marks_of
 from seqtruth.io.formats.voices import one_voice
 from seqtruth.io.json_records import json_records
 from seqtruth.io.tree import Tree

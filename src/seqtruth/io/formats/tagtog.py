@@ -27,9 +27,9 @@ from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion, Role
 from seqtruth.io.files import check_text
 from seqtruth.io.format import DocumentFormat, Glimpse
+from seqtruth.io.formats.checked_values import list_at, mapping_at, name_of, number_of, whole_of
 from seqtruth.io.formats.offsets import Converter, utf16_to_points
 from seqtruth.io.formats.quoted_offsets import fitted
-from seqtruth.io.formats.record_fields import list_at, mapping_at, name_of, number_of, whole_of
 from seqtruth.io.tree import Tree
 
 _ANN = ".ann.json"

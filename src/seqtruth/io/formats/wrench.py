@@ -22,12 +22,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from seqtruth.atomic import atomic_path
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Notes, Opinion
-from seqtruth.io.files import atomic_path, read_text
+from seqtruth.io.files import read_text
 from seqtruth.io.format import DocumentFormat, Glimpse
+from seqtruth.io.formats.checked_values import first_of, list_at, mapping_at, shown, words_at
 from seqtruth.io.formats.labelled_spans import By, Page, opinions_in
-from seqtruth.io.formats.record_fields import first_of, list_at, mapping_at, shown, words_at
 from seqtruth.io.formats.token_tags import join, tags_of_marks, tokens_of, visible
 from seqtruth.io.json_records import json_records
 
