@@ -166,14 +166,25 @@ def _documents(
         known = found.read_options or {}
         _check_options(found.name, "reading", options, (*_CUTTING, *known))
         empty = True
-        for document in found.read(path, notes, **options):
-            empty = False
-            yield path.stem, document
+        try:
+            for document in found.read(path, notes, **options):
+                empty = False
+                yield path.stem, document
+        except InputError as error:
+            raise _read_as(found, error) from None
         if empty:
             raise InputError(
                 f"{found.title}: the file has no texts to read", where=str(path),
                 got="; ".join(notes.lines()) or None,
             )  # fmt: skip
+
+
+def _read_as(found: DocumentFormat, error: InputError) -> InputError:
+    """The same fault, with the name of the tool whose file this seems to be."""
+    if found.title in str(error):
+        return error
+    what = f"{error.what} (read as {found.title})"
+    return InputError(what, where=error.where, got=error.got, fix=error.fix)
 
 
 def read_documents(

@@ -19,6 +19,8 @@ from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Notes
 from seqtruth.io.tree import Tree
 
+#: What a record is.
+Unit = Literal["document", "sentence"]
 #: How much of a file is looked at to tell its format.
 HEAD = 1 << 16
 
@@ -90,7 +92,7 @@ class DocumentFormat:
     write_options: dict[str, str] | None = None
     cannot_carry: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
-    unit: Literal["document", "sentence"] = "document"
+    unit: Unit = "document"
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,14 @@ def _tell_conll(glimpse: Glimpse) -> float:
     first = head.split(b"\n", 1)[0].split()
     columns = len(first) > 1 or first[:1] == [b"-DOCSTART-"]
     if suffix == ".txt":
-        return BY_NAME
+        return 0.0 if _is_prose(head) else BY_NAME
     return GUESS if columns else 0.0
+
+
+def _is_prose(head: bytes) -> bool:
+    """Whether lines are far too different to be a token and tags."""
+    counts = {len(line.split()) for line in head.split(b"\n")[:50] if not line.startswith(b"#")}
+    return len(counts - {0}) > 2 and max(counts) > 20
 
 
 def _tell_folder(glimpse: Glimpse) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.files import check_text, read_bytes
-from seqtruth.io.format import DocumentFormat, Format, Glimpse
+from seqtruth.io.format import DocumentFormat, Format, Glimpse, Unit
 from seqtruth.io.own_formats import OWN
 from seqtruth.plugins import Registry
 
@@ -16,11 +17,17 @@ from seqtruth.plugins import Registry
 _TOOLS = (
     "label_studio",
     "doccano",
+    "prodigy",
+    "argilla",
     "inception",
     "brat",
+    "spacy_docbin",
+    "spacy_json",
     "huggingface",
     "gate",
     "mae",
+    "bioc",
+    "catma",
     "lighttag",
     "tagtog",
     "gliner",
@@ -28,7 +35,13 @@ _TOOLS = (
     "figure_eight",
     "sagemaker",
     "wrench",
+    "language_models",
+    "own_json",
+    "span_table",
+    "wide_table",
 )
+#: Those whose records usually are sentences already.
+_SENTENCES = frozenset({"huggingface", "gliner", "wrench", "own_json", "wide_table"})
 #: Below this no format is believed.
 LEAST = 0.05
 
@@ -37,7 +50,9 @@ def _tools() -> list[DocumentFormat]:
     found: list[DocumentFormat] = []
     for name in _TOOLS:
         module = importlib.import_module(f"seqtruth.io.formats.{name}")
-        found += getattr(module, "FORMATS", None) or (module.FORMAT,)
+        here = getattr(module, "FORMATS", None) or (module.FORMAT,)
+        unit: Unit = "sentence" if name in _SENTENCES else "document"
+        found += [replace(one, unit=unit) for one in here]
     return found
 
 

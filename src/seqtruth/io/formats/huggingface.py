@@ -80,8 +80,8 @@ def _tell_schema(rows: Any, path: Path) -> float:
 
 
 def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
-    """Documents of a file or folder; ``split`` chooses one of several splits."""
-    wanted = options.pop("split", None)
+    """Documents of a file or folder; ``subset`` chooses one of several splits."""
+    wanted = options.pop("subset", None)
     if not path.is_dir():
         yield from _read_file(path, {}, notes, options)
         return
@@ -169,7 +169,7 @@ FORMAT = DocumentFormat(
     tell,
     read,
     write,
-    read_options={**records.OPTIONS, "split": "one of several splits, such as train"},
+    read_options={**records.OPTIONS, "subset": "one of several splits, such as train"},
     write_options=WRITE_OPTIONS,
     cannot_carry=(
         "with tags: overlapping and discontinuous marks, scores, times (layout=spans carries them)",
