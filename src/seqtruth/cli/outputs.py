@@ -33,6 +33,10 @@ def check_labels(output: Path | None, out_format: str | None) -> str | None:
                 f"--to {out_format} needs a file", fix="give --output; stdout is conll only"
             )
         return None
+    if out_format is None and output.is_dir():
+        raise ParameterError(
+            "a folder does not tell the format", where=str(output), fix=f"give --to, one of {known}"
+        )
     try:
         out_format = target_format(output, out_format).name
     except ParameterError as error:

@@ -263,7 +263,7 @@ def test_huggingface_names_come_from_the_schema(tmp_path: Path, kind: str) -> No
     assert [document.id for document in documents] == expected.get(kind, ["7"])
     assert list(said(documents[0]).values()) == [[("Ann Lee", "PER")]]
     if kind in ("splits", "hub"):
-        (document,), _ = read(huggingface.FORMAT, path, split="test")
+        (document,), _ = read(huggingface.FORMAT, path, subset="test")
         assert document.id == "7"
 
 
