@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.methods.choice import DEFAULT, MethodLike, make_method
 from seqtruth.methods.loop import Progress
 from seqtruth.result import Result

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.engine.base import Parts
 from seqtruth.errors import DataError
 from seqtruth.io import read

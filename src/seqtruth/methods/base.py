@@ -14,11 +14,12 @@ from typing import Any, ClassVar, Self, overload
 import numpy as np
 
 from seqtruth._version import __version__
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
 from seqtruth.engine import MemoryParts, Parts, Remembered, SparkFrame, StoredResult, as_parts
 from seqtruth.errors import DataWarning, InputError, ParameterError
-from seqtruth.kernels.arrays import I8, Bool
+from seqtruth.kernels.arrays import Bool, Tags
 from seqtruth.methods.abstention import spoken_and_seen, stretches
 from seqtruth.methods.loop import Checkpoint, Progress, fingerprint
 from seqtruth.methods.task import (
@@ -174,16 +175,16 @@ class Aggregator(ABC):
         return Checkpoint(Path(folder), fingerprint(self.name, self.parameters(), digest), resume)
 
     def _without_abstentions(
-        self, crowd: Crowd, known: I8 | None
-    ) -> tuple[Crowd, I8 | None, Bool | None]:
+        self, crowd: Crowd, known: Tags | None
+    ) -> tuple[Crowd, Tags | None, Bool | None]:
         """The crowd without votes for the abstaining tag, which is known where nobody says more;
         and the tokens on which somebody does."""
         if self.abstain is None:
             return crowd, known, None
         label = crowd.scheme.index(self.abstain)
         spoken, seen = spoken_and_seen(crowd, self.abstain)
-        known = np.full(crowd.n_tokens, -1, np.int8) if known is None else known
-        known = np.where(seen & ~spoken & (known < 0), np.int8(label), known)
+        known = crowd.scheme.unlabelled(crowd.n_tokens) if known is None else known
+        known = np.where(seen & ~spoken & (known < 0), known.dtype.type(label), known)
         return crowd.abstaining(self.abstain), known, spoken
 
     def _between_silences(self, task: Task, spoken: Bool) -> Outcome:
@@ -293,17 +294,17 @@ def _that_add_up() -> list[str]:
     ]
 
 
-def _with_known(crowd: Crowd, gold: Crowd | Labelling | None) -> tuple[Crowd, I8 | None]:
+def _with_known(crowd: Crowd, gold: Crowd | Labelling | None) -> tuple[Crowd, Tags | None]:
     """Gold laid over the crowd's tokens (-1 where there is none), under labels that hold both."""
     if gold is None:
         return crowd, None
-    blank = Labelling(crowd.corpus, crowd.scheme, np.full(crowd.n_tokens, -1, np.int8))
+    blank = Labelling(crowd.corpus, crowd.scheme, crowd.scheme.unlabelled(crowd.n_tokens))
     pair = align(blank, gold)
     if pair.result.scheme.kind != crowd.scheme.kind:
         crowd = crowd.respell(pair.result.scheme.kind)
-    known = np.full(crowd.n_tokens, -1, np.int8)
+    known = pair.gold.scheme.unlabelled(crowd.n_tokens)
     known[gather(crowd.corpus.token_offsets, pair.places)[1]] = pair.gold.tags
-    return crowd.with_labels(pair.gold.scheme), known
+    return crowd.recode(pair.gold.scheme), known
 
 
 def check_positive(**values: float) -> None:
