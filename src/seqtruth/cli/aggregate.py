@@ -75,8 +75,8 @@ def aggregate(
     if engine == "memory":
         out_format = check_labels(target, out_format)
     check_files(report, save, tagger, target if engine == "stream" else None)
-    check_tagger(tagger, chosen)
     check_distinct(target, report, save, tagger, inputs=(*annotations, gold))
+    check_tagger(tagger, chosen)
     first_use(quiet)
     crowd = _open(annotations, engine, format, scheme)
     chosen = chosen.resolved(_has_text(crowd))

@@ -34,6 +34,13 @@ def opened(source: Readable, format: str | None = None, scheme: str | None = Non
     return read(source, format, scheme)
 
 
+def in_parts(source: Readable) -> bool:
+    """Whether ``source`` is a crowd in parts or a Spark frame, told without opening it."""
+    from seqtruth.engine.spark import is_spark_frame
+
+    return isinstance(source, Parts) or is_spark_frame(source)
+
+
 def opened_crowd(source: Readable, format: str | None = None, scheme: str | None = None) -> Crowd:
     """Likewise, where it must be in memory."""
     found = opened(source, format, scheme)

@@ -6,7 +6,7 @@ import hashlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self, overload
@@ -17,8 +17,9 @@ from seqtruth._version import __version__
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
-from seqtruth.engine import MemoryParts, Parts, Remembered, SparkFrame, StoredResult, as_parts
-from seqtruth.errors import DataWarning, InputError, ParameterError
+from seqtruth.engine import MemoryParts, Parts, Remembered, SparkFrame, StoredResult
+from seqtruth.engine.opening import Readable, in_parts, opened
+from seqtruth.errors import DataWarning, InputError, MissingExtraError, ParameterError
 from seqtruth.kernels.arrays import Bool, Tags
 from seqtruth.methods.abstention import spoken_and_seen, stretches
 from seqtruth.methods.loop import Checkpoint, Progress, fingerprint
@@ -32,8 +33,9 @@ from seqtruth.methods.task import (
     voted,
     written,
 )
-from seqtruth.metrics.align import align
+from seqtruth.metrics.align import Source, align
 from seqtruth.metrics.annotators import AnnotatorScores
+from seqtruth.noticing import noticed
 from seqtruth.result import Annotators, Result
 
 
@@ -60,17 +62,6 @@ class Aggregator(ABC):
     @overload
     def fit(
         self,
-        crowd: Crowd,
-        gold: Crowd | Labelling | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-        progress: Progress | None = None,
-    ) -> Result: ...
-
-    @overload
-    def fit(
-        self,
         crowd: Parts | SparkFrame,
         gold: None = None,
         *,
@@ -79,10 +70,21 @@ class Aggregator(ABC):
         progress: Progress | None = None,
     ) -> StoredResult: ...
 
+    @overload
     def fit(
         self,
-        crowd: Crowd | Parts | SparkFrame,
-        gold: Crowd | Labelling | None = None,
+        crowd: Readable,
+        gold: Source | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        progress: Progress | None = None,
+    ) -> Result: ...
+
+    def fit(
+        self,
+        crowd: Readable,
+        gold: Source | None = None,
         *,
         checkpoint: str | Path | None = None,
         resume: bool = False,
@@ -92,9 +94,12 @@ class Aggregator(ABC):
 
         Parameters
         ----------
-        crowd : the annotations; left untouched. A crowd in parts (:mod:`seqtruth.engine`) or a Spark
-            frame is worked on where it lies, by methods that can (:meth:`check_engine`).
-        gold : true labels known for some sentences; kept fixed and used to judge the annotators.
+        crowd : the annotations: a crowd, which is left untouched, or anything that :func:`seqtruth.read`
+            reads (a path, several, a pandas, Polars or Arrow table). A crowd in parts
+            (:mod:`seqtruth.engine`) or a Spark frame is worked on where it lies, by methods that can
+            (:meth:`check_engine`).
+        gold : true labels known for some sentences, as a labelling, a crowd of one, a path or a frame;
+            kept fixed and used to judge the annotators.
         checkpoint : folder in which every finished round is kept.
         resume : go on from what is there.
         progress : called with each finished :class:`~seqtruth.history.Step`.
@@ -103,6 +108,39 @@ class Aggregator(ABC):
             raise ParameterError("seed must not be negative", got=str(self._seed))
         if checkpoint is not None and Path(checkpoint).exists() and not Path(checkpoint).is_dir():
             raise InputError("a checkpoint is a folder", where=str(checkpoint), got="a file")
+        if in_parts(crowd):
+            self.check_engine("parts", known=gold is not None)
+        source = opened(crowd)
+        with noticed() as said:
+            result = self._fitted(source, gold, checkpoint, resume, progress)
+        if isinstance(result, StoredResult):
+            return replace(result, warnings=tuple(said))
+        assert isinstance(source, Crowd)
+        return replace(result, warnings=tuple(said), crowd=source)
+
+    def fit_predict(self, crowd: Readable, gold: Source | None = None) -> Any:
+        """The labels alone, as crowd-kit gives them: a pandas Series of lists, indexed by task.
+
+        Parameters
+        ----------
+        crowd, gold : as for :meth:`fit`.
+        """
+        found: Result = self.fit(crowd, gold)
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError("pandas", "frames", "fit_predict") from error
+        index = pandas.Index(found.corpus.sentence_ids.to_pylist(), name="task")
+        return pandas.Series(found.labels, index, name="agg_label")
+
+    def _fitted(
+        self,
+        crowd: Crowd | Parts,
+        gold: Source | None,
+        checkpoint: str | Path | None,
+        resume: bool,
+        progress: Progress | None,
+    ) -> Result | StoredResult:
         if isinstance(crowd, Crowd):
             crowd, known = _with_known(crowd, gold)
             crowd, known, spoken = self._without_abstentions(crowd, known)
@@ -111,8 +149,7 @@ class Aggregator(ABC):
                 digest += hashlib.sha256(known.tobytes()).hexdigest()
             parts: Parts = MemoryParts(crowd, digest)
         else:
-            self.check_engine("parts", known=gold is not None)
-            parts, known, spoken = as_parts(crowd), None, None
+            parts, known, spoken = crowd, None, None
         ready = self.resolved(parts.facts.has_text)
         kept = ready._kept(checkpoint, parts.facts.digest, resume)
         task = Task(parts, known, kept, progress)
@@ -294,7 +331,7 @@ def _that_add_up() -> list[str]:
     ]
 
 
-def _with_known(crowd: Crowd, gold: Crowd | Labelling | None) -> tuple[Crowd, Tags | None]:
+def _with_known(crowd: Crowd, gold: Source | None) -> tuple[Crowd, Tags | None]:
     """Gold laid over the crowd's tokens (-1 where there is none), under labels that hold both."""
     if gold is None:
         return crowd, None
