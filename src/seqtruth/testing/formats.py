@@ -88,14 +88,15 @@ def _read(form: Format, path: Path) -> Any:
     return form.read(path, None)
 
 
-def _write(form: Any, thing: Any, path: Path) -> bytes:
+def _write(form: Format, thing: Any, path: Path) -> bytes:
     """What is written, twice over: the same bytes."""
     found = []
     for _ in range(2):
+        write: Any = form.write
         if isinstance(form, DocumentFormat):
-            form.write(iter(thing), path, Notes())
+            write(iter(thing), path, Notes())
         else:
-            form.write(thing, path)
+            write(thing, path)
         if path.is_dir():
             found.append(
                 b"".join(one.read_bytes() for one in sorted(path.rglob("*")) if one.is_file())
