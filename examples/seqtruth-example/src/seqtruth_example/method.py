@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from seqtruth.methods.task import Decision, Outcome, Task
 
-from seqtruth.kernels.vote import weighted_vote
 from seqtruth.methods.base import Aggregator
+from seqtruth.methods.task import Decision, Outcome, Task
+from seqtruth.methods.vote.weighted import weighted_vote
 
 
 @dataclass(frozen=True, kw_only=True)
