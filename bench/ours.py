@@ -51,7 +51,7 @@ class ForwardBackward:
 
     def read(self, path: str) -> Any:
         crowd = st.read(path)
-        chain = Chain.legal(crowd.scheme)
+        chain = Chain.legal(crowd.scheme.grammar)
         vote = st.MajorityVote().fit(crowd).probabilities
         scores = np.log(np.maximum(vote, np.float32(1e-3)))
         return scores, crowd.corpus.token_offsets, chain

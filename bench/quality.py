@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 import seqtruth as st
 from bench.data import LABELS
-from seqtruth.data.crowd import Labelling
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.scheme import Scheme
 from seqtruth.metrics import span_scores
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from seqtruth.aggregation import aggregate
     from seqtruth.comparison import compare
     from seqtruth.data.corpus import Corpus
-    from seqtruth.data.crowd import Crowd, Labelling
+    from seqtruth.data.crowd import Crowd
+    from seqtruth.data.labelling import Labelling
     from seqtruth.data.scheme import Scheme
     from seqtruth.engine import stream
     from seqtruth.errors import SeqTruthError
@@ -57,7 +58,7 @@ _HOMES = {
     "DawidSkene": "methods",
     "HMMCrowd": "methods",
     "LSTMCrowd": "methods",
-    "Labelling": "data.crowd",
+    "Labelling": "data.labelling",
     "MACE": "methods",
     "MajorityVote": "methods",
     "OptSLA": "methods",

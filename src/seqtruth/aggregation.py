@@ -5,18 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.engine.opening import Readable, in_parts, opened
 from seqtruth.methods.choice import DEFAULT, MethodLike, make_method
 from seqtruth.methods.loop import Progress
+from seqtruth.metrics.align import Source
 from seqtruth.result import Result
 
 
 def aggregate(
-    crowd: Crowd,
+    source: Readable,
     method: MethodLike = DEFAULT,
     *,
-    gold: Crowd | Labelling | None = None,
+    gold: Source | None = None,
     seed: int | None = None,
+    format: str | None = None,
+    scheme: str | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
     progress: Progress | None = None,
@@ -29,10 +32,13 @@ def aggregate(
 
     Parameters
     ----------
-    crowd : the annotations; left untouched.
+    source : the annotations: a path, several paths, a pandas, Polars or Arrow table, a crowd (left
+        untouched), or a crowd in parts (:func:`seqtruth.stream`), whose result stays with the data.
     method : its name, with settings where wanted (``"aggslc:folds=3"``), a class, or a method.
-    gold : true labels known for some sentences; kept fixed, and confidences are fitted to them.
+    gold : true labels known for some sentences: a labelling, a crowd of one, a path or a frame. They are
+        kept fixed, and confidences are fitted to them.
     seed : same seed, same bytes.
+    format, scheme : of files, where they are not to be found from the content.
     checkpoint, resume, progress : as in :meth:`seqtruth.methods.Aggregator.fit`.
     settings : the method's own, by name.
 
@@ -45,4 +51,10 @@ def aggregate(
     'Ada'
     """
     chosen = make_method(method, settings, seed)
-    return chosen.fit(crowd, gold, checkpoint=checkpoint, resume=resume, progress=progress)
+    if in_parts(source):
+        chosen.check_engine("parts", known=gold is not None)
+    crowd: Any = opened(source, format, scheme)
+    result: Result = chosen.fit(
+        crowd, gold, checkpoint=checkpoint, resume=resume, progress=progress
+    )
+    return result

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from seqtruth.annotators import Annotators
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.spans import extract
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.frames import in_library

@@ -38,7 +38,7 @@ from seqtruth.datasets.annotators import (
 from seqtruth.datasets.annotators.base import Span, bio, ordinary_words
 from seqtruth.datasets.annotators.gazetteer import Gazetteer
 from seqtruth.datasets.annotators.places import plural
-from seqtruth.kernels.chain import is_legal
+from seqtruth.kernels.grammar import is_legal
 
 TEXT = [
     "LISBON HARBOUR STRIKE ENTERS THIRD WEEK",
@@ -96,7 +96,7 @@ def test_legal_repeatable_and_documented(annotator):
     assert [len(row) for row in tags] == [len(line.split()) for line in TEXT]
     assert {tag[2:] for row in tags for tag in row if tag != "O"} <= set(TYPES)
     crowd = Crowd.of({"one": tags}, [line.split() for line in TEXT], "iob2")
-    assert is_legal(crowd.tags, crowd.row_offsets, crowd.scheme).all()
+    assert is_legal(crowd.tags, crowd.row_offsets, crowd.scheme.grammar).all()
 
 
 def test_three_of_each_kind_with_names_of_their_own():

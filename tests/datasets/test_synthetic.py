@@ -16,7 +16,7 @@ from seqtruth.data.corpus import Corpus
 from seqtruth.datasets import synthetic, synthetic_demo
 from seqtruth.datasets.annotators import OpenNLP, RuleCascade
 from seqtruth.errors import DataWarning, MissingToolError, ParameterError
-from seqtruth.kernels.chain import is_legal
+from seqtruth.kernels.grammar import is_legal
 from seqtruth.metrics import annotator_scores
 
 #: Strict F1 on all sentences, some three points below what was measured.
@@ -137,7 +137,7 @@ def test_six_imitations_with_the_vices_of_the_real_ones():
     assert data.crowd.annotators == tuple(one.name for one, _ in synthetic_demo.CAST)
     assert data.crowd.annotators == tuple(one.name for one in synthetic.six())
     assert (np.diff(data.crowd.sentence_rows) == 6).all()
-    assert is_legal(data.crowd.tags, data.crowd.row_offsets, data.crowd.scheme).all()
+    assert is_legal(data.crowd.tags, data.crowd.row_offsets, data.crowd.scheme.grammar).all()
     scores = annotator_scores(data.crowd, data.gold)
     assert all(
         abs(f1 - FLOORS[name]) < 0.1 for name, f1 in zip(scores.annotators, scores.f1, strict=True)

@@ -20,8 +20,8 @@ from seqtruth.engine.base import Labels, Sums
 from seqtruth.engine.spark import SparkParts, is_spark_frame
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.longtable.write import token_table
-from seqtruth.kernels.vote import weighted_vote
 from seqtruth.methods import make_method
+from seqtruth.methods.vote.weighted import weighted_vote
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:

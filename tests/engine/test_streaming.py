@@ -14,7 +14,8 @@ from hypothesis import strategies as some
 import seqtruth as st
 from seqtruth import io
 from seqtruth.data.corpus import concat_corpora
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.engine import Labels
 from seqtruth.engine.streaming import ParquetParts
 from seqtruth.errors import InputError

@@ -50,8 +50,8 @@ FAULTS = {
     ("a.conll", "# id = 1\n"): "a.conll: the file has no tokens",
     ("a.conll", ""): "a.conll: the file is empty",
     ("a.conll", " \n\n"): "a.conll: the file is empty",
-    ("a.conll", "".join(f"w t{i}\n" for i in range(200))):
-        "a.conll: at most 127 different labels are supported; got 200; check that the label column "
+    ("a.conll", "".join(f"w t{i}\n" for i in range(3000))):
+        "a.conll: at most 2048 different labels are supported; got 3000; check that the label column "
         "really holds labels",
     # encodings
     ("a.conll", b"a O\nZo\xeb O\n"):

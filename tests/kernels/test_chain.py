@@ -14,9 +14,10 @@ from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import KINDS, Scheme
-from seqtruth.kernels.chain import Chain, count_illegal, forward_backward, is_legal, viterbi
-from seqtruth.kernels.estep import crowd_expectations
-from seqtruth.kernels.vote import weighted_vote
+from seqtruth.kernels.chain import Chain, forward_backward, viterbi
+from seqtruth.kernels.estep import expected_counts
+from seqtruth.kernels.grammar import count_illegal, is_legal
+from seqtruth.methods.vote.weighted import weighted_vote
 from strategies import crowds
 
 seeds = st.integers(0, 2**32 - 1)
@@ -37,7 +38,7 @@ def random_problem(seed: int) -> tuple[np.ndarray, np.ndarray, Chain]:
     if rng.random() < 0.5:
         chain = random_chain(rng, int(rng.integers(1, 4)))
     else:
-        chain = Chain.legal(SCHEMES[rng.integers(len(SCHEMES))])
+        chain = Chain.legal(SCHEMES[rng.integers(len(SCHEMES))].grammar)
     lengths = rng.integers(0, 5, size=3)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return rng.normal(0, 3, (int(offsets[-1]), len(chain.start))), offsets, chain
@@ -92,7 +93,7 @@ def test_forward_backward_stays_a_distribution_without_any_path() -> None:
 
 
 def brute_expectations(crowd, table, start, transition, evidence, known):
-    """The E-step by enumeration, as :func:`crowd_expectations` documents it."""
+    """The E-step by enumeration, as :func:`expected_counts` documents it."""
     n_labels, offsets = len(start), crowd.corpus.token_offsets
     by_previous, outside = table.shape[1] > 1, max(crowd.scheme.outside, 0)
     posterior = np.zeros((crowd.n_tokens, n_labels))
@@ -139,7 +140,7 @@ def brute_expectations(crowd, table, start, transition, evidence, known):
     with_evidence=st.booleans(),
     with_known=st.booleans(),
 )
-def test_crowd_expectations_sum_over_all_paths(
+def test_expected_counts_sum_over_all_paths(
     crowd, seed, chained, by_previous, with_evidence, with_known
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -149,7 +150,7 @@ def test_crowd_expectations_sum_over_all_paths(
     evidence = rng.normal(0, 2, (crowd.n_tokens, n)).astype(np.float32) if with_evidence else None
     known = rng.integers(-1, n, crowd.n_tokens).astype(np.int8) if with_known else None
     kept = transition if chained else None
-    found = crowd_expectations(crowd, table, start, kept, evidence, known)
+    found = expected_counts(crowd.view, table, start, kept, evidence, known)
     posterior, annotators, first, pairs, total = brute_expectations(
         crowd, table, start, kept, evidence, known
     )
@@ -170,7 +171,7 @@ def test_legality_is_what_the_tables_say(crowd: Crowd) -> None:
     scheme = crowd.scheme
     for w in range(crowd.n_annotators):
         tags = crowd.labelling(w).tags
-        found = count_illegal(tags, crowd.corpus.token_offsets, scheme)
+        found = count_illegal(tags, crowd.corpus.token_offsets, scheme.grammar)
         offsets = crowd.corpus.token_offsets
         for s, (a, b) in enumerate(itertools.pairwise(offsets)):
             row = tags[a:b].tolist()
@@ -182,7 +183,7 @@ def test_legality_is_what_the_tables_say(crowd: Crowd) -> None:
             for x, y in itertools.pairwise(row):
                 wrong += x >= 0 and y >= 0 and not scheme.allowed[x, y]
             assert found[s] == wrong
-        np.testing.assert_array_equal(is_legal(tags, offsets, scheme), found == 0)
+        np.testing.assert_array_equal(is_legal(tags, offsets, scheme.grammar), found == 0)
 
 
 @pytest.fixture(scope="module")
@@ -210,7 +211,7 @@ def test_number_of_threads_does_not_change_a_byte(
     for threads in ("1", "4"):
         monkeypatch.setenv("SEQTRUTH_THREADS", threads)
         parts = [
-            *crowd_expectations(large, table, chain.start, chain.transition),
+            *expected_counts(large.view, table, chain.start, chain.transition),
             *forward_backward(scores, offsets, chain),
             viterbi(scores, offsets, chain),
             *weighted_vote(large, rng.random(6) * 0 + 0.3, np.ones(n), decoding="bidirectional"),

@@ -11,7 +11,7 @@ from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.kernels import estep
 from seqtruth.kernels.chain import FORBIDDEN, Chain, viterbi
-from seqtruth.kernels.estep import crowd_expectations, crowd_viterbi
+from seqtruth.kernels.estep import best_paths, expected_counts
 from seqtruth.kernels.threads import chunk_bounds
 from seqtruth.methods.bayes.sequence_model import label_scores
 from strategies import crowds
@@ -63,7 +63,7 @@ def test_best_paths_are_those_of_the_long_way(
     evidence = rng.normal(0, 2, (crowd.n_tokens, n)).astype(np.float32) if with_evidence else None
     known = rng.integers(-1, n, crowd.n_tokens).astype(np.int8) if with_known else None
     end = crowd.scheme.end.astype(np.float64)
-    found = crowd_viterbi(crowd, table, start, transition, end, evidence, known)
+    found = best_paths(crowd.view, table, start, transition, end, evidence, known)
     expected = long_way(crowd, table, start, transition, end, evidence, known)
     np.testing.assert_array_equal(found, expected)
     if known is not None:
@@ -74,8 +74,8 @@ def test_best_paths_are_those_of_the_long_way(
 def test_sums_are_the_same_without_posteriors(crowd, seed, chained, by_previous) -> None:
     rng = np.random.default_rng(seed)
     values = parameters(crowd, rng, by_previous, chained)
-    full = crowd_expectations(crowd, *values)
-    bare = crowd_expectations(crowd, *values, keep_posterior=False)
+    full = expected_counts(crowd.view, *values)
+    bare = expected_counts(crowd.view, *values, keep_posterior=False)
     assert full.posterior.shape == (crowd.n_tokens, crowd.n_labels)
     assert bare.posterior.shape == (0, crowd.n_labels)
     for one, two in zip(full[1:], bare[1:], strict=True):
@@ -106,9 +106,9 @@ def test_large_tables_mean_few_chunks(large: Crowd, monkeypatch: pytest.MonkeyPa
     assert len(estep._bounds(offsets, 100 * estep.MAX_COUNT_BYTES)) == 3
 
     values = parameters(large, np.random.default_rng(0), True, True)
-    many = crowd_expectations(large, *values)
+    many = expected_counts(large.view, *values)
     monkeypatch.setattr(estep, "MAX_COUNT_BYTES", 1)
-    two = crowd_expectations(large, *values)
+    two = expected_counts(large.view, *values)
     np.testing.assert_array_equal(many.posterior, two.posterior)
     np.testing.assert_allclose(many.annotators, two.annotators, rtol=1e-12)
     assert many.log_likelihood == pytest.approx(two.log_likelihood, rel=1e-12)
@@ -123,7 +123,7 @@ def test_number_of_threads_does_not_change_a_byte(
         parts = []
         for by_previous, chained in ((False, False), (True, True)):
             values = parameters(large, np.random.default_rng(0), by_previous, chained)
-            parts += crowd_expectations(large, *values, keep_posterior=False)
-            parts.append(crowd_viterbi(large, *values, np.ones(9)))
+            parts += expected_counts(large.view, *values, keep_posterior=False)
+            parts.append(best_paths(large.view, *values, np.ones(9)))
         outcomes.append([np.asarray(part).tobytes() for part in parts])
     assert outcomes[0] == outcomes[1]

@@ -13,17 +13,19 @@ from oracles.paths import paths
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.chain import Chain
+from seqtruth.kernels.grammar import inconsistency
 from seqtruth.kernels.random import draw, sentence_keys
 from seqtruth.kernels.repair import (
     DECODINGS,
-    FLOOR,
+    LEAST_PROBABILITY,
+    Repairer,
     bidirectional_sentence,
     exact_sentence,
-    inconsistency,
     mode,
+    repairer,
     unidirectional_sentence,
 )
-from seqtruth.kernels.score_rows import TIE
+from seqtruth.kernels.ties import SCORE_TIE
 from strategies import schemes
 
 seeds = st.integers(0, 2**32 - 1)
@@ -43,20 +45,20 @@ def legal(path: list[int] | tuple[int, ...], scheme: Scheme) -> bool:
     return bool(inner and scheme.start[path[0]] and scheme.end[path[-1]])
 
 
-def work(y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    n, width = len(y), y.shape[1] + -y.shape[1] % 4
-    return np.zeros((n, width)), np.empty((2, width)), np.empty((n, width))
+def by(how: str, y: np.ndarray, scheme: Scheme) -> Repairer:
+    legal = Chain.legal(scheme.grammar).logs().rows()
+    return repairer(mode(how), legal, len(y), np.zeros(0, np.int8))
 
 
 def log_of(path, y) -> float:
-    return sum(float(np.log(max(y[i, k], FLOOR))) for i, k in enumerate(path))
+    return sum(float(np.log(max(y[i, k], LEAST_PROBABILITY))) for i, k in enumerate(path))
 
 
 @given(schemes(), seeds)
 def test_exact_decoding_is_the_best_of_all_legal_paths(scheme: Scheme, seed: int) -> None:
     y = soft(scheme, seed)
     path = np.empty(len(y), np.int8)
-    exact_sentence(y, *Chain.legal(scheme).rows(), *work(y), path)
+    exact_sentence(y, len(y), by("exact", y, scheme), path)
     assert legal(path.tolist(), scheme)
     best = max(log_of(p, y) for p in paths(*y.shape) if legal(p, scheme))
     assert log_of(path, y) == pytest.approx(best, abs=1e-6)
@@ -66,7 +68,7 @@ def plain_bidirectional(y: np.ndarray, path: list[int], scheme: Scheme, key: np.
     """Eq Y-2 and Y-3 in words: emissions, best legal path each way, more entity labels win."""
     n, found = len(path), []
     for forward in (True, False):
-        emission = np.log(np.maximum(y, FLOOR))
+        emission = np.log(np.maximum(y, LEAST_PROBABILITY))
         for i, label in enumerate(path):
             if forward:
                 fine = scheme.end[label] if i == n - 1 else scheme.allowed[label, path[i + 1]]
@@ -88,12 +90,9 @@ def plain_bidirectional(y: np.ndarray, path: list[int], scheme: Scheme, key: np.
 def test_bidirectional_decoding_is_as_the_paper_says(scheme: Scheme, seed: int) -> None:
     y, key = soft(scheme, seed), np.uint64(seed)
     start = y.argmax(axis=1).astype(np.int8)
-    path, spare = start.copy(), np.empty(len(y), np.int8)
-    chain = Chain.legal(scheme).rows()
-    bidirectional_sentence(
-        y, scheme.start, scheme.allowed, scheme.end, *chain, scheme.is_entity, key, *work(y),
-        spare, path,
-    )  # fmt: skip
+    path = start.copy()
+    repairer_ = by("bidirectional", y, scheme)
+    bidirectional_sentence(y, len(y), repairer_, scheme.grammar, key, path)
     forward, backward = plain_bidirectional(y, start.tolist(), scheme, key)
     if len(forward) > 1 or len(backward) > 1:  # equal scores: either will do
         assert tuple(path.tolist()) in {*forward, *backward}
@@ -109,7 +108,7 @@ def plain_unidirectional(y: np.ndarray, path: list[int], scheme: Scheme) -> list
     def second(i: int) -> int:
         others = [k for k in range(y.shape[1]) if k != path[i]]
         top = max(y[i, k] for k in others)
-        return next(k for k in others if y[i, k] >= top - TIE)
+        return next(k for k in others if y[i, k] >= top - SCORE_TIE)
 
     path = list(path)
     for i in range(len(path)):
@@ -129,7 +128,7 @@ def test_unidirectional_decoding_is_as_optsla_says(scheme: Scheme, seed: int, le
     y = soft(scheme, seed, levels)
     path = y.argmax(axis=1).astype(np.int8)
     expected = plain_unidirectional(y, path.tolist(), scheme)
-    unidirectional_sentence(y, scheme.start, scheme.allowed, scheme.end, path)
+    unidirectional_sentence(y, len(y), scheme.grammar, path)
     assert path.tolist() == expected
 
 
@@ -137,7 +136,7 @@ def test_unidirectional_decoding_looks_one_token_ahead() -> None:
     scheme = Scheme.of("iob2", ["B-X"])  # B-X, I-X, O
     y = np.array([[0.4, 0.0, 0.6], [0.1, 0.6, 0.3]])
     path = y.argmax(axis=1).astype(np.int8)  # O I-X
-    unidirectional_sentence(y, scheme.start, scheme.allowed, scheme.end, path)
+    unidirectional_sentence(y, len(y), scheme.grammar, path)
     # (O, I) is forbidden, (O, O) is fine: O stays, and then the second token must follow
     assert [scheme.labels[t] for t in path] == ["O", "O"]
 
@@ -146,7 +145,7 @@ def test_unidirectional_decoding_does_not_promise_legal_labels() -> None:
     scheme = Scheme.of("iob2", ["B-X", "B-Y"])  # B-X, B-Y, I-X, I-Y, O
     y = np.array([[0.0, 0.0, 0.6, 0.4, 0.0]])
     path = y.argmax(axis=1).astype(np.int8)
-    unidirectional_sentence(y, scheme.start, scheme.allowed, scheme.end, path)
+    unidirectional_sentence(y, len(y), scheme.grammar, path)
     assert not scheme.start[path[0]]
 
 
@@ -154,7 +153,7 @@ def test_unidirectional_decoding_does_not_promise_legal_labels() -> None:
 def test_inconsistency_counts_forbidden_steps(scheme: Scheme, seed: int) -> None:
     rng = np.random.default_rng(seed)
     path = rng.integers(0, len(scheme.labels), rng.integers(0, 6)).astype(np.int8)
-    found = inconsistency(path, scheme.start, scheme.allowed, scheme.end)
+    found = inconsistency(path, len(path), scheme.grammar)
     if not len(path):
         assert found == 0
     else:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from oracles import annotator_counts as oracle
 from oracles.generate import KINDS, columns, crowd_of
 from seqtruth.data.corpus import Corpus
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.spans import READINGS
 from seqtruth.errors import DataError
 from seqtruth.metrics import (

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from seqtruth.data.corpus import Corpus
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.metrics import evaluate, paired_bootstrap

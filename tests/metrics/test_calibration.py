@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.generate import both, column, columns
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.spans import READINGS, extract
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.metrics import (

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from oracles.generate import both, crowd_of
-from seqtruth.data.crowd import Labelling
+from seqtruth.data.labelling import Labelling
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io import write
 from seqtruth.metrics import Evaluation, calibration, evaluate

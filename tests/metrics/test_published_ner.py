@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from seqtruth.data.corpus import Corpus
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.metrics import agreement, annotator_scores, evaluate
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "ner"

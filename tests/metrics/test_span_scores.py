@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from oracles import conlleval
 from oracles.generate import KINDS, both, column, columns
-from seqtruth.data.crowd import Labelling
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.spans import READINGS
 from seqtruth.errors import DataError
 from seqtruth.metrics import Score, align, span_scores

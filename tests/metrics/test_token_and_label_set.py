@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.generate import KINDS, both, column, columns
-from seqtruth.data.crowd import Labelling
+from seqtruth.data.labelling import Labelling
 from seqtruth.errors import ParameterError
 from seqtruth.metrics import label_set_scores, token_scores
 

@@ -6,14 +6,13 @@ import numpy as np
 
 from seqtruth.data.ragged import gather
 from seqtruth.data.spans import convert, extract
-from seqtruth.metrics.align import recoding
 from seqtruth.metrics.span import judgeable, keep_spans, same_spans
 
 
 def annotator_counts(crowd, truth, scheme, sentences, partner, strict):
     """Sentences, correct, predicted and gold spans of each annotator; ``truth`` is in ``scheme``."""
     if scheme.kind == crowd.scheme.kind:
-        tags = recoding(crowd.scheme, scheme)[crowd.tags]
+        tags = scheme.recoding(crowd.scheme.labels)[crowd.tags]
     else:
         tags = convert(crowd.tags, crowd.row_offsets, crowd.scheme, scheme)
     chosen = np.isin(crowd.row_sentence, sentences)

@@ -6,7 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from oracles.spelling import SpanList
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 
 # the first call of a kernel may have to compile it
 settings.register_profile("compiled", deadline=None, max_examples=40)

@@ -90,8 +90,8 @@ def aggregate(
     if engine == "memory":
         out_format = check_labels(target, out_format)
     check_files(report, save, tagger, target if engine == "stream" else None)
-    check_tagger(tagger, chosen)
     check_distinct(target, report, save, tagger, inputs=(*annotations, gold))
+    check_tagger(tagger, chosen)
     first_use(quiet)
     options = reading_options(reading, split, overlap)
     crowd = _open(annotations, engine, format, scheme, options)

@@ -5,8 +5,9 @@ who labelled what. Both are immutable. A labelling by one hand, such as a gold s
 one.
 
 A crowd has one *row* per (sentence, annotator), rows sorted by sentence and then annotator, and
-one flat array of tags, one byte each. "Saw the sentence and marked nothing" is a row of ``O``;
-"never saw it" is no row; "did not say, at this token" is -1 inside a row.
+one flat array of tags, one byte each (two where there are more than 127 labels). "Saw the sentence
+and marked nothing" is a row of ``O``; "never saw it" is no row; "did not say, at this token" is -1
+inside a row.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +25,14 @@ import pyarrow as pa
 
 from seqtruth.data import spans as spans_
 from seqtruth.data.corpus import Corpus, concat_corpora
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import Selection, gather, places
 from seqtruth.data.scheme import Scheme, detect
 from seqtruth.errors import DataError
 from seqtruth.html import html_table
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.arrays import Tags
+from seqtruth.kernels.tags import recode
+from seqtruth.kernels.views import CrowdView, count_labelled
 from seqtruth.plural import count
 
 
@@ -42,7 +48,7 @@ class Crowd:
     scheme : labels and their rules.
     annotators : annotators' names.
     row_sentence, row_annotator : int32[R], sorted by sentence, then annotator; no pair twice.
-    tags : int8[A], each row's tags one after the other; -1 where not labelled.
+    tags : tag[A], each row's tags one after the other; -1 where not labelled.
 
     Examples
     --------
@@ -56,12 +62,15 @@ class Crowd:
     annotators: tuple[str, ...]
     row_sentence: npt.NDArray[np.int32]
     row_annotator: npt.NDArray[np.int32]
-    tags: npt.NDArray[np.int8]
+    tags: Tags
 
     def __post_init__(self) -> None:
         sentence = np.ascontiguousarray(self.row_sentence, np.int32)
         annotator = np.ascontiguousarray(self.row_annotator, np.int32)
-        tags = np.ascontiguousarray(self.tags, np.int8)
+        given = np.asarray(self.tags)
+        if len(given) and (given.min() < -1 or given.max() >= len(self.scheme.labels)):
+            raise DataError("tags must be label numbers or -1")
+        tags = np.ascontiguousarray(given, self.scheme.tag_dtype)
         if len(sentence) != len(annotator):
             raise DataError("row_sentence and row_annotator must have the same length")
         if len(set(self.annotators)) != len(self.annotators):
@@ -84,8 +93,6 @@ class Crowd:
             object.__setattr__(self, name, array)
         if len(tags) != self.row_offsets[-1]:
             raise DataError(f"rows need {self.row_offsets[-1]} tags", got=str(len(tags)))
-        if len(tags) and (tags.min() < -1 or tags.max() >= len(self.scheme.labels)):
-            raise DataError("tags must be label numbers or -1")
 
     @classmethod
     def build(
@@ -96,11 +103,16 @@ class Crowd:
         row_sentence: npt.ArrayLike,
         row_annotator: npt.ArrayLike,
         tags: npt.ArrayLike,
-        scheme: str | None = None,
+        scheme: str | Scheme | None = None,
     ) -> Crowd:
-        """Sort, code and check columns in any order; ``labels`` is what the numbers in ``tags`` mean.
+        """Sort, code and check columns in any order; the one way from columns to a crowd.
 
-        ``scheme`` is detected where not given.
+        Parameters
+        ----------
+        labels : what the numbers in ``tags`` mean; those that no tag has are left out.
+        row_sentence, row_annotator, tags : rows in any order, each with a tag for every token.
+        scheme : its name, or the scheme itself, which must know all labels in use; detected where
+            not given.
         """
         sentence = np.asarray(row_sentence, np.int64)
         annotator = np.asarray(row_annotator, np.int64)
@@ -111,41 +123,20 @@ class Crowd:
         offsets = np.concatenate([[0], np.cumsum(lengths[sentence])]).astype(np.int64)
         if len(raw) != offsets[-1]:
             raise DataError(f"rows need {offsets[-1]} tags", got=str(len(raw)))
-        present = np.zeros(len(labels), np.bool_)
-        present[np.unique(raw[raw >= 0])] = True
-        used = [label for label, here in zip(labels, present, strict=True) if here]
-        if scheme is None:
-            numbers = np.cumsum(present) - 1
-            compact = np.append(numbers, -1)[raw].astype(np.int16)
-            scheme = detect(used, compact, offsets[:-1])
-        rules = Scheme.of(scheme, used)
-        recode = np.array(
-            [
-                rules.index(label) if here else -1
-                for label, here in zip(labels, present, strict=True)
-            ]
-            + [-1],
-            np.int8,
-        )
-        order = np.lexsort((annotator, sentence))
-        pairs = sentence[order] * max(1, len(annotators)) + annotator[order]
-        twice = np.flatnonzero(np.diff(pairs) == 0)
-        if len(twice):
-            row = order[twice[0]]
-            raise DataError(
-                f"annotator {annotators[annotator[row]]!r} labelled the sentence twice",
-                where=f"sentence {corpus.sentence_ids[int(sentence[row])].as_py()!r}",
-                fix="keep one of the two, or give the second pass a name of its own",
-            )
-        coded = recode[raw]
-        if (np.diff(order) != 1).any():
+        rules, table = _rules(labels, raw, offsets, scheme)
+        coded = recode(raw, table) if len(raw) else np.zeros(0, table.dtype)
+        pairs = sentence * max(1, len(annotators)) + annotator
+        if (np.diff(pairs) <= 0).any():
+            order = np.lexsort((annotator, sentence))
+            _check_repeats(corpus, annotators, pairs, order)
+            sentence, annotator = sentence[order], annotator[order]
             coded = coded[gather(offsets, order)[1]]
         return cls(
             corpus,
             rules,
             tuple(annotators),
-            sentence[order].astype(np.int32),
-            annotator[order].astype(np.int32),
+            sentence.astype(np.int32),
+            annotator.astype(np.int32),
             coded,
         )
 
@@ -187,7 +178,7 @@ class Crowd:
             list(annotations),
             sentence,
             annotator,
-            np.array(flat, np.int16),
+            np.array(flat, np.int32),
             scheme,
         )
 
@@ -231,7 +222,7 @@ class Crowd:
     def row_labelled(self) -> npt.NDArray[np.int32]:
         """int32[R]: tokens labelled in each row."""
         found = np.empty(self.n_rows, np.int32)
-        _count_labelled(self.tags, self.row_offsets, found)
+        count_labelled(self.tags, self.row_offsets, found)
         return found
 
     @cached_property
@@ -253,7 +244,19 @@ class Crowd:
             np.int64
         )
 
-    def row(self, sentence: int, annotator: int) -> npt.NDArray[np.int8] | None:
+    @cached_property
+    def view(self) -> CrowdView:
+        """The arrays as kernels walk them."""
+        return CrowdView(
+            self.tags,
+            self.sentence_tags,
+            self.corpus.token_offsets,
+            self.sentence_rows,
+            self.row_annotator,
+            self.scheme.grammar,
+        )
+
+    def row(self, sentence: int, annotator: int) -> Tags | None:
         """One annotator's tags on one sentence, None where he did not see it."""
         a, b = self.sentence_rows[sentence : sentence + 2]
         hit = np.flatnonzero(self.row_annotator[a:b] == annotator)
@@ -267,7 +270,7 @@ class Crowd:
         if annotator is None:
             if self.n_annotators != 1:
                 raise DataError(
-                    "a labelling is by one hand",
+                    "a labelling has one label per token",
                     got=f"{self.n_annotators} annotators",
                     fix="name one of them, or aggregate first",
                 )
@@ -275,7 +278,7 @@ class Crowd:
         rows = np.flatnonzero(self.row_annotator == annotator)
         _, source = gather(self.row_offsets, rows)
         _, target = gather(self.corpus.token_offsets, self.row_sentence[rows].astype(np.int64))
-        tags = np.full(self.n_tokens, -1, np.int8)
+        tags = self.scheme.unlabelled(self.n_tokens)
         tags[target] = self.tags[source]
         return Labelling(self.corpus, self.scheme, tags)
 
@@ -337,8 +340,7 @@ class Crowd:
         first = np.cumsum([0] + [crowd.n_sentences for crowd in crowds])
         annotator, tags = [], []
         for crowd in crowds:
-            recode = np.array([scheme.index(lab) for lab in crowd.scheme.labels] + [-1], np.int8)
-            tags.append(recode[crowd.tags])
+            tags.append(crowd.recode(scheme).tags)
             mine = np.array([numbers[name] for name in crowd.annotators] or [0], np.int64)
             annotator.append(mine[crowd.row_annotator])
         return Crowd.build(
@@ -348,20 +350,19 @@ class Crowd:
             np.concatenate([c.row_sentence + a for c, a in zip(crowds, first, strict=False)]),
             np.concatenate(annotator),
             np.concatenate(tags),
-            scheme.kind,
-        ).with_labels(scheme)
+            scheme,
+        )
 
-    def with_labels(self, scheme: Scheme) -> Crowd:
+    def recode(self, scheme: Scheme) -> Crowd:
         """The same crowd with its tags numbered by ``scheme``, which must know all of them."""
         if scheme == self.scheme:
             return self
-        recode = np.array([scheme.index(label) for label in self.scheme.labels] + [-1], np.int8)
-        return replace(self, scheme=scheme, tags=recode[self.tags])
+        table = scheme.recoding(self.scheme.labels)
+        return replace(self, scheme=scheme, tags=table[self.tags])
 
     def respell(self, kind: str) -> Crowd:
         """The crowd with every row converted to another scheme (``"iob2"``, ``"bioes"`` …)."""
-        names = [f"I-{name}" for name in self.scheme.types] if self.scheme.kind != "plain" else []
-        target = Scheme.of(kind, names)
+        target = self.scheme.respelled(kind)
         return replace(
             self,
             scheme=target,
@@ -373,7 +374,10 @@ class Crowd:
         if label not in self.scheme.labels:
             raise DataError("no such label to abstain with", got=repr(label))
         return replace(
-            self, tags=np.where(self.tags == self.scheme.index(label), np.int8(-1), self.tags)
+            self,
+            tags=np.where(
+                self.tags == self.scheme.index(label), self.tags.dtype.type(-1), self.tags
+            ),
         )
 
     def digest(self) -> str:
@@ -416,43 +420,40 @@ class Crowd:
         return html_table(str(self), ["annotator", "sentences", "tokens"], rows, labels)
 
 
-@kernel
-def _count_labelled(
-    tags: npt.NDArray[np.int8], offsets: npt.NDArray[np.int64], out: npt.NDArray[np.int32]
+def _rules(
+    labels: Sequence[str],
+    tags: npt.NDArray[Any],
+    offsets: npt.NDArray[np.int64],
+    scheme: str | Scheme | None,
+) -> tuple[Scheme, Tags]:
+    """The scheme of the labels in use, and the table from numbers in ``labels`` to its own."""
+    if isinstance(scheme, Scheme) and set(labels) <= set(scheme.labels):
+        return scheme, scheme.recoding(labels)
+    used = np.bincount(tags[tags >= 0], minlength=len(labels)) > 0
+    names = list(compress(labels, used))
+    if isinstance(scheme, Scheme):
+        for name in names:
+            scheme.index(name)
+        return scheme, scheme.recoding(labels, missing=True)
+    if scheme is None:
+        compact = np.append(np.cumsum(used) - 1, -1)[tags].astype(np.int16)
+        scheme = detect(names, compact, offsets[:-1])
+    rules = Scheme.of(scheme, names)
+    return rules, rules.recoding(labels, missing=True)
+
+
+def _check_repeats(
+    corpus: Corpus,
+    annotators: Sequence[str],
+    pairs: npt.NDArray[np.int64],
+    order: npt.NDArray[np.int64],
 ) -> None:
-    for r in range(len(out)):
-        n = 0
-        for i in range(offsets[r], offsets[r + 1]):
-            n += tags[i] >= 0
-        out[r] = n
-
-
-@dataclass(frozen=True, eq=False)
-class Labelling:
-    """One tag per token by one hand: a gold standard, a result, one annotator's view.
-
-    Parameters
-    ----------
-    corpus : the sentences.
-    scheme : labels and their rules.
-    tags : int8[T]; -1 where there is no label.
-    """
-
-    corpus: Corpus
-    scheme: Scheme
-    tags: npt.NDArray[np.int8]
-
-    def as_crowd(self, name: str = "truth") -> Crowd:
-        """The same as a crowd of one annotator, who has a row wherever any tag is set."""
-        labelled = np.concatenate([[0], np.cumsum(self.tags >= 0)])
-        bounds = labelled[self.corpus.token_offsets]
-        rows = np.flatnonzero((np.diff(bounds) > 0) | (np.diff(self.corpus.token_offsets) == 0))
-        _, flat = gather(self.corpus.token_offsets, rows)
-        return Crowd(
-            self.corpus,
-            self.scheme,
-            (name,),
-            rows.astype(np.int32),
-            np.zeros(len(rows), np.int32),
-            self.tags[flat],
+    """Raise where two rows are of one sentence and annotator."""
+    twice = np.flatnonzero(np.diff(pairs[order]) == 0)
+    if len(twice):
+        sentence, annotator = divmod(int(pairs[order[twice[0]]]), max(1, len(annotators)))
+        raise DataError(
+            f"annotator {annotators[annotator]!r} labelled the sentence twice",
+            where=f"sentence {corpus.sentence_ids[sentence].as_py()!r}",
+            fix="keep one of the two, or give the second pass a name of its own",
         )

@@ -27,9 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from seqtruth.errors import DataError, ParameterError
-
-#: What a tag does, whatever letter the scheme uses for it.
-OUTSIDE, BEGIN, INSIDE, END, SINGLE, PLAIN = range(6)
+from seqtruth.kernels.arrays import Tags, tag_dtype
+from seqtruth.kernels.grammar import Grammar
+from seqtruth.kernels.spans import BEGIN, END, INSIDE, OUTSIDE, PLAIN, SINGLE
 
 _LETTERS = {
     "io": {"I": INSIDE},
@@ -41,12 +41,9 @@ _LETTERS = {
 KINDS = ("plain", *_LETTERS)
 _TAG = re.compile(r"([BIESLU])-(.+)", re.DOTALL)
 
-#: Tags take one byte at rest; -1 is kept for "not labelled".
-MAX_LABELS = 127
-
-#: Where there are more labels than this, no pairs are counted: making the scheme says that they are
-#: too many.
-MAX_DETECTED = 1024
+#: More are hardly labels. Tables of what may follow what, and of annotators' confusions, have as many
+#: rows and columns as there are labels.
+MAX_LABELS = 2048
 
 
 @dataclass(frozen=True)
@@ -91,6 +88,35 @@ class Scheme:
                 fix="check that the label column really holds labels",
             )
         return cls(kind, tuple(sorted(seen)))
+
+    @property
+    def tag_dtype(self) -> np.dtype[np.signedinteger[Any]]:
+        """What label numbers are kept in: int8, or int16 where there are more than 127 labels."""
+        return tag_dtype(len(self.labels))
+
+    def encode(self, labels: Iterable[str | None]) -> Tags:
+        """Numbers of labels; None is -1, "not labelled".
+
+        >>> Scheme.of("iob2", ["B-PER"]).encode(["O", None, "B-PER"])
+        array([ 2, -1,  0], dtype=int8)
+        """
+        return np.array([-1 if t is None else self.index(t) for t in labels], self.tag_dtype)
+
+    def unlabelled(self, n: int) -> Tags:
+        """tag[n] without any label: all -1."""
+        return np.full(n, -1, self.tag_dtype)
+
+    def recoding(self, labels: Iterable[str], *, missing: bool = False) -> Tags:
+        """Table from numbers in a list of labels to numbers here; its last entry keeps -1.
+
+        A label that is not here is a fault, or -1 where some may be ``missing``.
+
+        >>> Scheme.of("plain", ["A", "B"]).recoding(["B", "A"])[[0, 1, -1]]
+        array([ 1,  0, -1], dtype=int8)
+        """
+        find = self._numbers.get if missing else self.index
+        numbers = [find(label) for label in labels]
+        return np.array([*(-1 if n is None else n for n in numbers), -1], self.tag_dtype)
 
     def index(self, label: str) -> int:
         """Number of a label; raises for an unknown one."""
@@ -144,24 +170,16 @@ class Scheme:
     @cached_property
     def allowed(self) -> npt.NDArray[np.bool_]:
         """``allowed[a, b]``: may label b stand right after label a?"""
-        n = len(self.labels)
-        table = np.ones((n, n), np.bool_)
-        for a in range(n):
-            for b in range(n):
-                table[a, b] = self._may_follow(a, b)
-        return table
-
-    def _may_follow(self, a: int, b: int) -> bool:
-        roles, same = self.roles, self.type_of[a] == self.type_of[b]
+        same = self.type_of[:, None] == self.type_of
         if self.kind == "iob1":
-            return bool(roles[b] != BEGIN or same)
+            return np.asarray((self.roles != BEGIN) | same)
         if self.kind == "iob2":
-            return bool(roles[b] != INSIDE or same)
+            return np.asarray((self.roles != INSIDE) | same)
         if self.kind in ("bioes", "bilou"):
-            inside = roles[a] in (BEGIN, INSIDE)
-            continues = roles[b] in (INSIDE, END)
-            return bool(inside == continues and (same or not inside))
-        return True
+            inside = np.isin(self.roles, (BEGIN, INSIDE))[:, None]
+            continues = np.isin(self.roles, (INSIDE, END))
+            return np.asarray((inside == continues) & (same | ~inside))
+        return np.ones(same.shape, np.bool_)
 
     @cached_property
     def start(self) -> npt.NDArray[np.bool_]:
@@ -179,6 +197,15 @@ class Scheme:
         """``end[a]``: may label a close a sentence?"""
         forbidden = (BEGIN, INSIDE) if self.kind in ("bioes", "bilou") else ()
         return ~np.isin(self.roles, forbidden)
+
+    def respelled(self, kind: str) -> Scheme:
+        """The scheme of another kind for the same entity types."""
+        return Scheme.of(kind, [] if self.kind == "plain" else [f"I-{t}" for t in self.types])
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        """The rules as kernels read them."""
+        return Grammar(self.start, self.allowed, self.end, self.is_entity, max(self.outside, 0))
 
     def label(self, role: int, type_name: str) -> int:
         """Number of the label with this role and type, as this scheme spells it."""
@@ -219,7 +246,7 @@ def detect(
     with B-, in IOB1 with I- unless it touches another one of its type.
     """
     n = len(labels)
-    if n > MAX_DETECTED:
+    if n > MAX_LABELS:
         return "plain"
     here = np.append(np.arange(n), n)[tags]
     before = np.roll(here, 1)

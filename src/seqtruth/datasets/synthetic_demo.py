@@ -58,5 +58,5 @@ def load(seed: int = 0, difficulty: float = 0.25) -> Dataset:
     knows = np.stack([np.isin(types, [*written, "O"]) for _, written in CAST])
     annotator = np.repeat(crowd.row_annotator, np.diff(crowd.row_offsets))
     known = knows[annotator, crowd.scheme.type_of[crowd.tags]]
-    tags = np.where(known, crowd.tags, crowd.scheme.outside).astype(np.int8)
+    tags = np.where(known, crowd.tags, crowd.scheme.outside).astype(crowd.tags.dtype)
     return Dataset("synthetic-demo", replace(crowd, tags=tags), source.gold, source.splits)

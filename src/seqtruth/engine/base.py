@@ -21,7 +21,7 @@ import numpy as np
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import ParameterError
-from seqtruth.kernels.arrays import F32, F64, I8, I64
+from seqtruth.kernels.arrays import F32, F64, I64, Tags
 
 #: Arrays by name, to be added up over parts.
 Sums = dict[str, np.ndarray]
@@ -53,9 +53,9 @@ class Facts:
 
 
 class Labels(NamedTuple):
-    """What a method makes of one part: int8[T] (-1: no label) and, per token, P(label is right)."""
+    """What a method makes of one part: tag[T] (-1: no label) and, per token, P(label is right)."""
 
-    tags: I8
+    tags: Tags
     confidence: F32 | F64
 
 

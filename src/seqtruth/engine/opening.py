@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.engine.base import Parts
 from seqtruth.errors import DataError
 from seqtruth.io import read
@@ -34,6 +35,13 @@ def opened(
     if is_spark_frame(source):
         return SparkParts.of(source)
     return read(source, format, scheme, **options)
+
+
+def in_parts(source: Readable) -> bool:
+    """Whether ``source`` is a crowd in parts or a Spark frame, told without opening it."""
+    from seqtruth.engine.spark import is_spark_frame
+
+    return isinstance(source, Parts) or is_spark_frame(source)
 
 
 def opened_crowd(

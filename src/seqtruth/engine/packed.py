@@ -7,7 +7,7 @@ Arrow batches, so that any engine that can sort by task can use them; the work i
 1. :func:`cut`: rows become runs, one table row each, with numbers for the names of annotators and labels.
    What is shuffled afterwards is about a byte a label, where the source keeps a task's rows together.
 2. :func:`pack`: all runs of a task become one row: ``task``, ``n_tokens``, ``annotators`` (int32 each) and
-   ``tags`` (int8, annotator by annotator); ``tokens`` and ``doc`` if there are any.
+   ``tags`` (one or two bytes each, annotator by annotator); ``tokens`` and ``doc`` if there are any.
 
 The buffers of packed columns are the columns of a :class:`~seqtruth.data.crowd.Crowd` (:func:`crowds`).
 """
@@ -29,7 +29,7 @@ from seqtruth.io.longtable.build import Coder, Rows, lay_out_rows, whole_tasks
 from seqtruth.io.longtable.codes import text_codes
 from seqtruth.io.longtable.runs import NO_TOKEN, Runs
 from seqtruth.io.longtable.sources import Batches
-from seqtruth.kernels.arrays import I32, I64
+from seqtruth.kernels.arrays import I32, I64, tag_dtype
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def cut(batch: pa.RecordBatch, layout: Layout) -> pa.RecordBatch:
         runs.tasks.take(pa.array(runs.task)).cast(pa.string()),
         pa.array(runs.annotator),
         pa.array(runs.first),
-        _binary(runs.labels[has_token].astype(np.int8), offsets),
+        _binary(runs.labels[has_token].astype(tag_dtype(len(layout.labels))), offsets),
     ]
     if runs.tokens is not None:
         columns.append(_list(_named(coder.tokens.names, runs.tokens[has_token]), offsets))
@@ -115,7 +115,7 @@ def _uncut(batch: pa.RecordBatch, coder: Coder) -> Runs:
     """The inverse of :func:`cut`."""
     coded = batch.column("task").dictionary_encode()
     number = np.asarray(coded.indices).astype(np.int32)
-    tags, offsets = _values(batch.column("tags"), np.int8)
+    tags, offsets = _values(batch.column("tags"), tag_dtype(len(coder.labels)))
     names = batch.schema.names
     documents = np.full(len(batch), -1, np.int32)
     if "doc" in names:
@@ -143,7 +143,7 @@ def _packed(rows: Rows, layout: Layout) -> pa.RecordBatch:
         corpus.sentence_ids.cast(pa.string()),
         pa.array(np.diff(corpus.token_offsets).astype(np.int32)),
         _binary(rows.row_annotator.astype(np.int32), bounds),
-        _binary(rows.tags.astype(np.int8), rows.row_offsets[bounds]),
+        _binary(rows.tags.astype(tag_dtype(len(layout.labels))), rows.row_offsets[bounds]),
     ]
     if layout.text:
         columns.append(_list(corpus.tokens, corpus.token_offsets))
@@ -196,10 +196,10 @@ def crowds(
     n_tags = 0
     for batch in batches:
         held.append(batch)
-        n_tags += len(_values(batch.column("tags"), np.int8)[0])
+        n_tags += len(_values(batch.column("tags"), scheme.tag_dtype)[0])
         while n_tags >= limit:
             table = pa.Table.from_batches(held)
-            ends = _values(_one(table, "tags"), np.int8)[1][1:]
+            ends = _values(_one(table, "tags"), scheme.tag_dtype)[1][1:]
             last = int(np.searchsorted(ends, limit)) + 1
             yield _crowd(table.slice(0, last), scheme, annotators)
             held = table.slice(last).to_batches()
@@ -211,7 +211,7 @@ def crowds(
 def _crowd(table: pa.Table, scheme: Scheme, annotators: tuple[str, ...]) -> Crowd:
     """Packed sentences as a crowd."""
     row_annotator, rows = _values(_one(table, "annotators"), np.int32)
-    tags, _ = _values(_one(table, "tags"), np.int8)
+    tags, _ = _values(_one(table, "tags"), scheme.tag_dtype)
     has = set(table.column_names)
     documents, document = _documents(_one(table, "doc")) if "doc" in has else (("",), None)
     corpus = Corpus(

@@ -23,7 +23,7 @@ class StoredResult:
     ----------
     parts : the crowd.
     label : from a part to its labels; pure, so that writing twice gives the same.
-    annotators, history, tagger, provenance : as in :class:`~seqtruth.result.Result`.
+    annotators, history, tagger, provenance, warnings : as in :class:`~seqtruth.result.Result`.
     """
 
     parts: Parts
@@ -32,6 +32,7 @@ class StoredResult:
     history: History = field(default_factory=History)
     tagger: Tagger | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     def write(self, path: str | Path) -> None:
         """Write the labels as a long Parquet table with their confidence."""

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from copy import copy
 from pathlib import Path
 
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.engine.base import Facts, Labels, Parts, Sums, add
 from seqtruth.io.longtable.scan import scan
 from seqtruth.io.longtable.write import token_writer

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.errors import DataWarning, InputError, ParameterError
 from seqtruth.io.documents import Document, Notes, Role
 from seqtruth.io.format import CrowdFormat, DocumentFormat, Format

@@ -6,7 +6,6 @@ turned here into errors that name their place.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,9 +16,9 @@ import pyarrow as pa
 
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
-from seqtruth.data.scheme import MAX_DETECTED, Scheme, check_label, detect, detect_from_pairs
+from seqtruth.data.scheme import MAX_LABELS, Scheme, check_label, detect, detect_from_pairs
 from seqtruth.errors import DataError, InputError
-from seqtruth.kernels.tags import count_pairs, translate
+from seqtruth.kernels.tags import count_pairs
 
 #: Place of a tag from (sentence, token in the sentence, annotator), as ``file:line``.
 Where = Callable[[int, int, int], str]
@@ -57,11 +56,7 @@ class Columns:
 def assemble(columns: Columns, scheme: str | None) -> Crowd:
     """Check the tags against the scheme (given or detected) and build the crowd."""
     kind = find_scheme(columns, scheme)
-    sentence, annotator = columns.row_sentence, columns.row_annotator
-    order = sentence.astype(np.int64) * max(1, len(columns.annotators)) + annotator
     try:
-        if (np.diff(order) > 0).all():
-            return _sorted_crowd(columns, kind)
         return Crowd.build(
             columns.corpus,
             columns.labels,
@@ -73,22 +68,6 @@ def assemble(columns: Columns, scheme: str | None) -> Crowd:
         )
     except DataError as error:
         raise as_input_error(error, columns.name) from None
-
-
-def _sorted_crowd(columns: Columns, kind: str) -> Crowd:
-    """The crowd of rows that are in order already."""
-    used = np.bincount(columns.tags[columns.tags >= 0], minlength=len(columns.labels)) > 0
-    rules = Scheme.of(kind, itertools.compress(columns.labels, used))
-    known = {label: number for number, label in enumerate(rules.labels)}
-    numbers = np.array([known.get(label, -1) for label in columns.labels], np.int8)
-    return Crowd(
-        columns.corpus,
-        rules,
-        tuple(columns.annotators),
-        columns.row_sentence.astype(np.int32),
-        columns.row_annotator.astype(np.int32),
-        translate(columns.tags, numbers),
-    )
 
 
 def find_scheme(columns: Columns, scheme: str | None) -> str:
@@ -112,7 +91,7 @@ def find_scheme(columns: Columns, scheme: str | None) -> str:
 
 
 def _detected(columns: Columns) -> str:
-    if len(columns.labels) > MAX_DETECTED:
+    if len(columns.labels) > MAX_LABELS:
         return detect(columns.labels, columns.tags, columns.offsets[:-1])
     pairs = count_pairs(columns.tags, columns.offsets, len(columns.labels))
     return detect_from_pairs(columns.labels, pairs)

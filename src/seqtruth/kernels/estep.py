@@ -6,23 +6,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seqtruth.data.crowd import Crowd
-from seqtruth.kernels.arrays import F32, F64, I8, I32, I64
-from seqtruth.kernels.chain import FORBIDDEN, Chain, longest_sentence
+from seqtruth.kernels.arrays import F32, F64, I64, Tags, tag_dtype
+from seqtruth.kernels.chain import FORBIDDEN, Chain
 from seqtruth.kernels.jit import kernel
-from seqtruth.kernels.score_rows import (
-    PRODUCT,
-    TIE,
-    add_row,
-    exponential_row,
-    forward_backward_rows,
-    padded,
-    scale_row,
-    total_of,
-    viterbi_rows,
+from seqtruth.kernels.padded_rows import add_row, exponential_row, padded, scale_row, total_of
+from seqtruth.kernels.recursions import (
+    LARGEST_PRODUCT,
+    PaddedChain,
+    smooth_sentence,
+    smoother_space,
+    viterbi_sentence,
+    viterbi_space,
 )
+from seqtruth.kernels.simd import add, load, store
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
-from seqtruth.kernels.vectors import add, load, store
+from seqtruth.kernels.ties import SCORE_TIE
+from seqtruth.kernels.views import CrowdView, longest_sentence, most_tags
 
 #: Chunks are as few as keep their tables of counts within this, but two at least.
 MAX_COUNT_BYTES = 128 << 20
@@ -32,7 +31,7 @@ class Expectations(NamedTuple):
     """Sufficient statistics of one pass over a crowd (all of them add up over partitions).
 
     posterior : float32[T, L], P(t_i = l | everything); float32[0, L] where it was not to be kept.
-    annotators : float64[W, P, C, L], expected number of times annotator w gave tag c where his own
+    annotators : float64[W, P, C, L], expected number of times annotator w gave tag c where their own
         previous tag was p and the true label is l (P is 1 where the previous tag does not matter).
     start, transition : float64[L], float64[L, L], expected counts of the label chain.
     prior : float64[L], expected number of tokens of each label (without a chain, of those that
@@ -48,13 +47,13 @@ class Expectations(NamedTuple):
     log_likelihood: float
 
 
-def crowd_expectations(
-    crowd: Crowd,
+def expected_counts(
+    crowd: CrowdView,
     table: F64,
     start: F64,
     transition: F64 | None,
     evidence: F32 | None = None,
-    known: I8 | None = None,
+    known: Tags | None = None,
     keep_posterior: bool = True,
 ) -> Expectations:
     """E-step of every probabilistic method: from log tables to posteriors and expected counts.
@@ -64,129 +63,108 @@ def crowd_expectations(
 
     Parameters
     ----------
-    table : [W, P, C, L] log probability (or expected log) of tag c from annotator w after his own
-        tag p, given the true label; P is 1 (previous tag ignored) or C. Before the first token, and
-        after a missing tag, the previous tag counts as ``O``.
-    start, transition : weights of the label chain. Without ``transition`` tokens are independent and
-        ``start`` is the class prior of each.
-    evidence : [T, L] further log evidence, such as a predictor's.
-    known : int8[T], true labels that are given (-1: not given); they are kept fixed.
+    table : float64[W, P, C, L], log probability (or expected log) of tag c from annotator w after
+        their own tag p, given the true label; P is 1 (previous tag ignored) or C. Before the first
+        token, and after a missing tag, the previous tag counts as ``O``.
+    start, transition : float64[L], float64[L, L], weights of the label chain. Without ``transition``
+        tokens are independent and ``start`` is the class prior of each.
+    evidence : float32[T, L], further log evidence, such as a predictor's.
+    known : tag[T], true labels that are given (-1: not given); they are kept fixed.
     keep_posterior : without, only sums are made and nothing as long as the crowd.
     """
-    n_labels = len(start)
-    posterior = np.empty((crowd.n_tokens if keep_posterior else 0, n_labels), np.float32)
-    chained = transition is not None
+    n_labels, n_tokens = len(start), int(crowd.token_offsets[-1])
+    posterior = np.empty((n_tokens if keep_posterior else 0, n_labels), np.float32)
+    heard = _heard(table, start, transition, evidence, known)
     weights = np.ones((n_labels, n_labels)) if transition is None else transition
-    trans = padded(weights, 2)
-    with np.errstate(divide="ignore"):
-        base = np.zeros(n_labels) if chained else np.log(start)
-    said = _Said.of(crowd, table, base, evidence, known)
-    first, transposed = padded(start[None]), np.ascontiguousarray(trans.T)
-    width = trans.shape[1]
+    chain = Chain(start, weights, np.ones(n_labels)).rows()
+    width = chain.start.shape[1]
 
     def run(a: int, b: int) -> tuple[F64, F64, float]:
-        counts, chain = np.zeros(said.table.shape), np.zeros((n_labels + 2, width))
+        counts, pairs = np.zeros(heard.table.shape), np.zeros((n_labels + 2, width))
         log_likelihood = _expectations_chunk(
-            *said, a, b, first, trans, transposed, chained, posterior, counts, chain
+            crowd, a, b, heard, chain, transition is not None, (posterior, counts, pairs)
         )
-        return counts, chain, log_likelihood
+        return counts, pairs, log_likelihood
 
-    parts = map_chunks(run, _bounds(said.offsets, said.table.nbytes))
-    annotators, chain = np.zeros((*table.shape[:3], width)), np.zeros((n_labels + 2, width))
-    flat = annotators.reshape(said.table.shape)
+    parts = map_chunks(run, _bounds(crowd.token_offsets, heard.table.nbytes))
+    annotators, pairs = np.zeros((*table.shape[:3], width)), np.zeros((n_labels + 2, width))
+    flat = annotators.reshape(heard.table.shape)
     for counts, part, _ in parts:
         flat += counts
-        chain += part
-    chain = np.ascontiguousarray(chain[:, :n_labels])
+        pairs += part
+    pairs = np.ascontiguousarray(pairs[:, :n_labels])
     return Expectations(
         posterior,
         np.ascontiguousarray(annotators[..., :n_labels]),
-        chain[-2],
-        chain[:-2] * weights,
-        chain[-1],
+        pairs[-2],
+        pairs[:-2] * weights,
+        pairs[-1],
         sum(part[2] for part in parts),
     )
 
 
-def crowd_viterbi(
-    crowd: Crowd,
+def best_paths(
+    crowd: CrowdView,
     table: F64,
     start: F64,
     transition: F64 | None,
     end: F64,
     evidence: F32 | None = None,
-    known: I8 | None = None,
-) -> I8:
-    """The label sequences of the largest weight, as :func:`crowd_expectations` weighs them.
+    known: Tags | None = None,
+) -> Tags:
+    """tag[T]: the label sequences of the largest weight, as :func:`expected_counts` weighs them.
 
     Ties go to the label that comes first in the scheme. Known labels stay even where they break the
     rules of the chain. Without ``transition`` it is the best label of every token.
 
     Parameters
     ----------
-    table, start, transition, evidence, known : as for :func:`crowd_expectations`.
-    end : weights of a sentence's last label (of no account without ``transition``).
+    table, start, transition, evidence, known : as for :func:`expected_counts`.
+    end : float64[L], weights of a sentence's last label (of no account without ``transition``).
     """
     n_labels = len(start)
-    chained = transition is not None
-    with np.errstate(divide="ignore"):
-        base = np.zeros(n_labels) if chained else np.log(start)
-    said = _Said.of(crowd, table, base, evidence, known)
-    logs = Chain(start, np.ones((1, 1)) if transition is None else transition, end).logs()
-    first, last, trans = (
-        padded(logs.start[None]),
-        padded(logs.end[None]),
-        padded(logs.transition, 2),
-    )
-    tags = np.empty(crowd.n_tokens, np.int8)
+    heard = _heard(table, start, transition, evidence, known)
+    weights = np.ones((n_labels, n_labels)) if transition is None else transition
+    logs = Chain(start, weights, end).logs().rows()
+    tags = np.empty(int(crowd.token_offsets[-1]), tag_dtype(n_labels))
     map_chunks(
-        lambda a, b: _viterbi_chunk(*said, a, b, first, trans, last, chained, tags),
-        chunk_bounds(said.offsets),
+        lambda a, b: _viterbi_chunk(crowd, a, b, heard, logs, transition is not None, tags),
+        chunk_bounds(crowd.token_offsets),
     )
     return tags
 
 
-class _Said(NamedTuple):
-    """What the kernels read of a crowd.
+class _Heard(NamedTuple):
+    """What speaks of the truth.
 
-    table : [W * P * C, L], rows of log probabilities, padded; ``n_previous``, ``n_tags`` are P and C.
-    base : [1, L], what every token's scores begin with.
+    table : float64[W * P * C, width], rows of log probabilities, padded.
+    n_previous, n_tags : P and C.
+    base : float64[1, width], what every token's scores begin with.
     evidence, known : of length 0 where there is none.
     """
 
-    tags: I8
-    first_tag: I64
-    offsets: I64
-    sentence_rows: I64
-    row_annotator: I32
-    outside: int
-    n_labels: int
+    table: F64
     n_previous: int
     n_tags: int
-    table: F64
     base: F64
     evidence: F32
-    known: I8
+    known: Tags
 
-    @staticmethod
-    def of(crowd: Crowd, table: F64, base: F64, evidence: F32 | None, known: I8 | None) -> _Said:
-        n_labels = table.shape[3]
-        wide = padded(table)
-        return _Said(
-            crowd.tags,
-            crowd.sentence_tags,
-            crowd.corpus.token_offsets,
-            crowd.sentence_rows,
-            crowd.row_annotator,
-            max(crowd.scheme.outside, 0),
-            n_labels,
-            table.shape[1],
-            table.shape[2],
-            wide.reshape(-1, wide.shape[3]),
-            padded(base[None], fill=-np.inf),
-            np.zeros((0, n_labels), np.float32) if evidence is None else evidence,
-            np.zeros(0, np.int8) if known is None else known,
-        )
+
+def _heard(
+    table: F64, start: F64, transition: F64 | None, evidence: F32 | None, known: Tags | None
+) -> _Heard:
+    n_labels, wide = table.shape[3], padded(table)
+    with np.errstate(divide="ignore"):
+        base = np.log(start) if transition is None else np.zeros(n_labels)
+    return _Heard(
+        wide.reshape(-1, wide.shape[3]),
+        table.shape[1],
+        table.shape[2],
+        padded(base[None], fill=-np.inf),
+        np.zeros((0, n_labels), np.float32) if evidence is None else evidence,
+        np.zeros(0, tag_dtype(n_labels)) if known is None else known,
+    )
 
 
 def _bounds(offsets: I64, table_bytes: int) -> I64:
@@ -198,139 +176,105 @@ def _bounds(offsets: I64, table_bytes: int) -> I64:
     return bounds[np.arange(most + 1) * (len(bounds) - 1) // most]
 
 
-@kernel
-def _find_rows(
-    tags: I8,
-    first_tag: I64,
-    offsets: I64,
-    sentence_rows: I64,
-    row_annotator: I32,
-    outside: int,
-    n_previous: int,
-    n_tags: int,
-    width: int,
-    s: int,
-    rows: I64,
-    ends: I64,
-) -> None:
-    """Where in the table the row begins that each tag of one sentence speaks through.
+class _Said(NamedTuple):
+    """Where in the table begin the rows that one sentence's tags speak through.
 
     Token i's are ``rows[ends[i] : ends[i + 1]]``, its annotators in order; missing tags have none.
     """
-    n, first, last = offsets[s + 1] - offsets[s], sentence_rows[s], sentence_rows[s + 1]
-    ends[0] = found = 0
+
+    rows: I64
+    ends: I64
+
+
+@kernel
+def _find_rows(crowd: CrowdView, s: int, heard: _Heard, said: _Said) -> None:
+    tags, width = crowd.tags, heard.table.shape[1]
+    n = crowd.token_offsets[s + 1] - crowd.token_offsets[s]
+    first, last = crowd.sentence_rows[s], crowd.sentence_rows[s + 1]
+    said.ends[0] = found = 0
     for i in range(n):
-        at = first_tag[s] + i
+        at = crowd.tag_offsets[s] + i
         for r in range(first, last):
             tag = tags[at]
             if tag >= 0:
-                row = np.int64(row_annotator[r])
-                if n_previous > 1:
-                    previous = tags[at - 1] if i > 0 else -1
-                    row = row * n_previous + (previous if previous >= 0 else outside)
-                rows[found] = (row * n_tags + tag) * width
+                row = np.int64(crowd.row_annotator[r])
+                if heard.n_previous > 1:
+                    previous = np.int64(tags[at - 1]) if i > 0 else -1
+                    previous = previous if previous >= 0 else crowd.grammar.outside
+                    row = row * heard.n_previous + previous
+                said.rows[found] = (row * heard.n_tags + tag) * width
                 found += 1
             at += n
-        ends[i + 1] = found
+        said.ends[i + 1] = found
 
 
 @kernel
-def _hear(
-    table: F64, base: F64, evidence: F32, at: int, n: int, rows: I64, ends: I64, scores: F64
-) -> None:
-    """Scores of one sentence's tokens: base, what every annotator says, evidence."""
+def _add_evidence(heard: _Heard, said: _Said, at: int, n: int, scores: F64) -> None:
+    """Scores of one sentence's tokens, float64[≥ n, width]: base, what every annotator says, evidence."""
     width = scores.shape[1]
     for i in range(n):
         for b in range(0, width, 4):
-            total = load(base, b)
-            for m in range(ends[i], ends[i + 1]):
-                total = add(total, load(table, rows[m] + b))
+            total = load(heard.base, b)
+            for m in range(said.ends[i], said.ends[i + 1]):
+                total = add(total, load(heard.table, said.rows[m] + b))
             store(scores, i * width + b, total)
-    if len(evidence):
+    if len(heard.evidence):
         for i in range(n):
-            for k in range(evidence.shape[1]):
-                scores[i, k] += evidence[at + i, k]
+            for k in range(heard.evidence.shape[1]):
+                scores[i, k] += heard.evidence[at + i, k]
 
 
 @kernel
-def _count(q: F64, n: int, rows: I64, ends: I64, counts: F64) -> None:
+def _count(q: F64, n: int, said: _Said, counts: F64) -> None:
     """Add each token's posterior to the rows its tags speak through."""
     width = q.shape[1]
     for i in range(n):
         for b in range(0, width, 4):
             share = load(q, i * width + b)
-            for m in range(ends[i], ends[i + 1]):
-                store(counts, rows[m] + b, add(load(counts, rows[m] + b), share))
-
-
-@kernel
-def _most_tags(offsets: I64, sentence_rows: I64, first: int, last: int) -> int:
-    """Number of tags of the sentence that has the most."""
-    most = 0
-    for s in range(first, last):
-        n = (offsets[s + 1] - offsets[s]) * (sentence_rows[s + 1] - sentence_rows[s])
-        most = max(most, n)
-    return most
+            for m in range(said.ends[i], said.ends[i + 1]):
+                row = said.rows[m] + b
+                store(counts, row, add(load(counts, row), share))
 
 
 @kernel
 def _expectations_chunk(
-    tags: I8,
-    first_tag: I64,
-    offsets: I64,
-    sentence_rows: I64,
-    row_annotator: I32,
-    outside: int,
-    n_labels: int,
-    n_previous: int,
-    n_tags: int,
-    table: F64,
-    base: F64,
-    evidence: F32,
-    known: I8,
+    crowd: CrowdView,
     first: int,
     last: int,
-    start: F64,
-    trans: F64,
-    transposed: F64,
+    heard: _Heard,
+    chain: PaddedChain,
     chained: bool,
-    posterior: F32,
-    counts: F64,
-    chain: F64,
+    out: tuple[F32, F64, F64],
 ) -> float:
-    longest, width = longest_sentence(offsets, first, last), table.shape[1]
-    q, alpha, beta = np.empty((longest, width)), np.empty((longest, width)), np.empty((2, width))
-    inverse, end = np.empty(longest), np.ones((1, width))
-    rows = np.empty(_most_tags(offsets, sentence_rows, first, last), np.int64)
-    ends = np.empty(longest + 1, np.int64)
+    """``out``: posterior [T, L], counts as ``heard.table``, pairs [L + 2, width] (start and prior last)."""
+    posterior, counts, pairs = out
+    offsets, known, n_labels = crowd.token_offsets, heard.known, chain.n_labels
+    longest, width = longest_sentence(offsets, first, last), heard.table.shape[1]
+    q, space = np.empty((longest, width)), smoother_space(longest, width)
+    said = _Said(np.empty(most_tags(crowd, first, last), np.int64), np.empty(longest + 1, np.int64))
     total = 0.0
     for s in range(first, last):
         a, n = offsets[s], offsets[s + 1] - offsets[s]
-        _find_rows(
-            tags, first_tag, offsets, sentence_rows, row_annotator, outside, n_previous, n_tags, width,
-            s, rows, ends,
-        )  # fmt: skip
-        _hear(table, base, evidence, a, n, rows, ends, q)
+        _find_rows(crowd, s, heard, said)
+        _add_evidence(heard, said, a, n, q)
         if len(known):
             for i in range(n):
                 if known[a + i] >= 0:
                     for k in range(n_labels):
                         if k != known[a + i]:
-                            q[i, k] = FORBIDDEN + base[0, k]
+                            q[i, k] = FORBIDDEN + heard.base[0, k]
         for i in range(n):
             total += exponential_row(q, i)
         if chained:
-            total += forward_backward_rows(
-                q, n, start, trans, transposed, end, n_labels, 1.0, alpha, inverse, beta, chain
-            )
+            total += smooth_sentence(q, n, chain, 1.0, space, pairs)
         else:
             total += _normalise(q, n)
-        _count(q, n, rows, ends, counts)
+        _count(q, n, said, counts)
         for i in range(n):
-            if chained or ends[i + 1] > ends[i]:
-                add_row(chain, n_labels + 1, q, i, width, 1.0)
+            if chained or said.ends[i + 1] > said.ends[i]:
+                add_row(pairs, n_labels + 1, q, i, width, 1.0)
         if n:
-            add_row(chain, n_labels, q, 0, width, 1.0)
+            add_row(pairs, n_labels, q, 0, width, 1.0)
         if len(posterior):
             for i in range(n):
                 for k in range(n_labels):
@@ -346,7 +290,7 @@ def _normalise(q: F64, n: int) -> float:
         scale = total_of(q, i)
         scale_row(q, i, 1.0 / scale)
         product *= scale
-        if not product < PRODUCT:
+        if not product < LARGEST_PRODUCT:
             total += np.log(product)
             product = 1.0
     return float(total + np.log(product))
@@ -354,42 +298,22 @@ def _normalise(q: F64, n: int) -> float:
 
 @kernel
 def _viterbi_chunk(
-    tags: I8,
-    first_tag: I64,
-    offsets: I64,
-    sentence_rows: I64,
-    row_annotator: I32,
-    outside: int,
-    n_labels: int,
-    n_previous: int,
-    n_tags: int,
-    table: F64,
-    base: F64,
-    evidence: F32,
-    known: I8,
+    crowd: CrowdView,
     first: int,
     last: int,
-    start: F64,
-    trans: F64,
-    end: F64,
+    heard: _Heard,
+    logs: PaddedChain,
     chained: bool,
-    path: I8,
+    path: Tags,
 ) -> None:
-    longest, width = longest_sentence(offsets, first, last), table.shape[1]
-    scores, best, back = (
-        np.empty((longest, width)),
-        np.empty((2, width)),
-        np.empty((longest, width)),
-    )
-    rows = np.empty(_most_tags(offsets, sentence_rows, first, last), np.int64)
-    ends = np.empty(longest + 1, np.int64)
+    offsets, known, n_labels = crowd.token_offsets, heard.known, logs.n_labels
+    longest, width = longest_sentence(offsets, first, last), heard.table.shape[1]
+    scores, space = np.empty((longest, width)), viterbi_space(longest, width)
+    said = _Said(np.empty(most_tags(crowd, first, last), np.int64), np.empty(longest + 1, np.int64))
     for s in range(first, last):
         a, n = offsets[s], offsets[s + 1] - offsets[s]
-        _find_rows(
-            tags, first_tag, offsets, sentence_rows, row_annotator, outside, n_previous, n_tags, width,
-            s, rows, ends,
-        )  # fmt: skip
-        _hear(table, base, evidence, a, n, rows, ends, scores)
+        _find_rows(crowd, s, heard, said)
+        _add_evidence(heard, said, a, n, scores)
         if len(known):
             for i in range(n):
                 if known[a + i] >= 0:
@@ -398,11 +322,11 @@ def _viterbi_chunk(
                             # more than what the scheme forbids: known tags stay even against it
                             scores[i, k] = 4 * FORBIDDEN
         if chained:
-            viterbi_rows(scores, n, start, trans, end, n_labels, best, back, path, a)
+            viterbi_sentence(scores, n, logs, space, path, a)
         else:
             for i in range(n):
                 choice = 0
                 for k in range(1, n_labels):
-                    if scores[i, k] > scores[i, choice] + TIE:
+                    if scores[i, k] > scores[i, choice] + SCORE_TIE:
                         choice = k
                 path[a + i] = choice

@@ -23,6 +23,17 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], made)
 
 
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """As :func:`kernel`, for what is called once a sentence or token: its code goes where it is called.
+
+    A call hands over every array of a NamedTuple one by one, and counts references to each; inlined,
+    only what is used is left of that.
+    """
+    made = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
+    _KERNELS.append(made)
+    return cast(Callable[P, R], made)
+
+
 def kernels_are_cached() -> bool:
     """Whether an earlier run has left compiled kernels of the modules imported so far.
 

@@ -8,13 +8,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from seqtruth.errors import ParameterError
-from seqtruth.kernels.arrays import F64, I8, Bool
+from seqtruth.kernels.arrays import F64, Tags
+from seqtruth.kernels.grammar import Grammar
 from seqtruth.kernels.jit import kernel
 from seqtruth.kernels.random import draw
-from seqtruth.kernels.score_rows import TIE, viterbi_rows
+from seqtruth.kernels.recursions import (
+    PaddedChain,
+    ViterbiSpace,
+    viterbi_sentence,
+    viterbi_space,
+)
+from seqtruth.kernels.ties import SCORE_TIE
 
 NONE, EXACT, BIDIRECTIONAL, UNIDIRECTIONAL = range(4)
 DECODINGS = {
@@ -24,8 +33,8 @@ DECODINGS = {
     "unidirectional": UNIDIRECTIONAL,
 }
 #: Probability of a label nobody gave, inside a decoder: small, so that a legal path always exists.
-FLOOR = 1e-12
-LOG_FLOOR = float(np.log(FLOOR))
+LEAST_PROBABILITY = 1e-12
+LOG_LEAST_PROBABILITY = float(np.log(LEAST_PROBABILITY))
 
 
 def mode(decoding: str) -> int:
@@ -35,45 +44,69 @@ def mode(decoding: str) -> int:
     return DECODINGS[decoding]
 
 
-@kernel
-def inconsistency(path: I8, start: Bool, allowed: Bool, end: Bool) -> int:
-    """Number of forbidden transitions of one path, Eq inc, sentence start and end included."""
-    n = len(path)
-    if n == 0:
-        return 0
-    found = 0
-    if not start[path[0]]:
-        found += 1
-    if not end[path[n - 1]]:
-        found += 1
-    for i in range(1, n):
-        if not allowed[path[i - 1], path[i]]:
-            found += 1
-    return found
+class Repairer(NamedTuple):
+    """How paths are made legal, for sentences of up to n tokens.
 
-
-@kernel
-def exact_sentence(
-    y: F64, log_start: F64, log_trans: F64, log_end: F64, logs: F64, best: F64, back: F64, path: I8
-) -> None:
-    """argmax over legal paths of Σ_i log y*[i, path_i].
-
-    The chain's logarithms and the work space (``logs``, ``best``, ``back``) are padded, as
-    :func:`seqtruth.kernels.score_rows.viterbi_rows` wants them.
+    how : one of the numbers in :data:`DECODINGS`.
+    legal : logarithms of the chain that the grammar allows.
+    logs : float64[n, width], work space, as are the others.
+    forward : tag[n].
     """
-    _logs(y, logs)
-    n, n_labels = y.shape
-    viterbi_rows(logs, n, log_start, log_trans, log_end, n_labels, best, back, path, 0)
+
+    how: int
+    legal: PaddedChain
+    logs: F64
+    viterbi: ViterbiSpace
+    forward: Tags
 
 
 @kernel
-def _logs(y: F64, logs: F64) -> None:
-    """Logarithms above :data:`FLOOR`; most labels of a token have no vote, and 1 needs none either."""
-    for i in range(len(y)):
+def repairer(how: int, legal: PaddedChain, longest: int, path: Tags) -> Repairer:
+    """With work space for ``longest`` tokens; tags are kept as in ``path``."""
+    width = legal.start.shape[1]
+    return Repairer(
+        how,
+        legal,
+        np.zeros((longest, width)),
+        viterbi_space(longest, width),
+        np.empty(longest, path.dtype),
+    )
+
+
+@kernel
+def repair_sentence(
+    y: F64, n: int, by: Repairer, grammar: Grammar, key: np.uint64, path: Tags
+) -> None:
+    """The consistency module on one sentence; ``path`` tag[≥ n] comes in as the vote's winners.
+
+    Parameters
+    ----------
+    y : float64[≥ n, L], the soft labels y*.
+    key : of the sentence, for the draw between equally good paths.
+    """
+    if by.how == EXACT:
+        exact_sentence(y, n, by, path)
+    elif by.how == BIDIRECTIONAL:
+        bidirectional_sentence(y, n, by, grammar, key, path)
+    elif by.how == UNIDIRECTIONAL:
+        unidirectional_sentence(y, n, grammar, path)
+
+
+@kernel
+def exact_sentence(y: F64, n: int, by: Repairer, path: Tags) -> None:
+    """argmax over legal paths of Σ_i log y*[i, path_i]."""
+    _logs(y, n, by.logs)
+    viterbi_sentence(by.logs, n, by.legal, by.viterbi, path, 0)
+
+
+@kernel
+def _logs(y: F64, n: int, logs: F64) -> None:
+    """Logarithms of float64[n, L]; most labels of a token have no vote, and 1 needs none either."""
+    for i in range(n):
         for k in range(y.shape[1]):
             value = y[i, k]
-            if value <= FLOOR:
-                logs[i, k] = LOG_FLOOR
+            if value <= LEAST_PROBABILITY:
+                logs[i, k] = LOG_LEAST_PROBABILITY
             elif value == 1.0:
                 logs[i, k] = 0.0
             else:
@@ -82,20 +115,7 @@ def _logs(y: F64, logs: F64) -> None:
 
 @kernel
 def bidirectional_sentence(
-    y: F64,
-    start: Bool,
-    allowed: Bool,
-    end: Bool,
-    log_start: F64,
-    log_trans: F64,
-    log_end: F64,
-    is_entity: Bool,
-    key: np.uint64,
-    logs: F64,
-    best: F64,
-    back: F64,
-    forward: I8,
-    path: I8,
+    y: F64, n: int, by: Repairer, grammar: Grammar, key: np.uint64, path: Tags
 ) -> None:
     """The paper's bidirectional solution for one sentence; ``path`` comes in as argmax y*.
 
@@ -104,25 +124,26 @@ def bidirectional_sentence(
     probability y*. One Viterbi pass with 0/1 transitions gives Y^2*. Backward traversal (Eq Y-3)
     does the same with (i-1, i). The path with more entity labels wins, ties by the seeded draw.
     """
-    n, n_labels = y.shape
-    _logs(y, logs)
+    start, allowed, end = grammar.start, grammar.allowed, grammar.end
+    logs, forward = by.logs, by.forward
+    _logs(y, n, logs)
     for i in range(n):
         if end[path[i]] if i == n - 1 else allowed[path[i], path[i + 1]]:
             logs[i, path[i]] = 0.0
-    viterbi_rows(logs, n, log_start, log_trans, log_end, n_labels, best, back, forward, 0)
+    viterbi_sentence(logs, n, by.legal, by.viterbi, forward, 0)
     for i in range(n):
         fine = start[path[i]] if i == 0 else allowed[path[i - 1], path[i]]
-        logs[i, path[i]] = 0.0 if fine else np.log(max(y[i, path[i]], FLOOR))
-    viterbi_rows(logs, n, log_start, log_trans, log_end, n_labels, best, back, path, 0)
+        logs[i, path[i]] = 0.0 if fine else np.log(max(y[i, path[i]], LEAST_PROBABILITY))
+    viterbi_sentence(logs, n, by.legal, by.viterbi, path, 0)
     more = 0
     for i in range(n):
-        more += int(is_entity[forward[i]]) - int(is_entity[path[i]])
+        more += int(grammar.is_entity[forward[i]]) - int(grammar.is_entity[path[i]])
     if more > 0 or (more == 0 and draw(key, n, 2) == 0):
-        path[:] = forward[:n]
+        path[:n] = forward[:n]
 
 
 @kernel
-def unidirectional_sentence(y: F64, start: Bool, allowed: Bool, end: Bool, path: I8) -> None:
+def unidirectional_sentence(y: F64, n: int, grammar: Grammar, path: Tags) -> None:
     """OptSLA's repair, left to right; ``path`` comes in as argmax y*.
 
     For token i, among the two most probable labels of i and of i+1, given the label already chosen
@@ -130,7 +151,7 @@ def unidirectional_sentence(y: F64, start: Bool, allowed: Bool, end: Bool, path:
     best-second, second-best, second-second; the best label where none is. The last token looks back
     only; the first must be able to open a sentence.
     """
-    n = len(path)
+    start, allowed, end = grammar.start, grammar.allowed, grammar.end
     for i in range(n):
         first = path[i]
         second = _second(y[i], first)
@@ -157,36 +178,6 @@ def _second(values: F64, first: int) -> int:
     """Most probable label besides ``first``."""
     chosen = -1
     for k in range(len(values)):
-        if k != first and (chosen < 0 or values[k] > values[chosen] + TIE):
+        if k != first and (chosen < 0 or values[k] > values[chosen] + SCORE_TIE):
             chosen = k
     return chosen
-
-
-@kernel
-def decode_sentence(
-    how: int,
-    y: F64,
-    start: Bool,
-    allowed: Bool,
-    end: Bool,
-    log_start: F64,
-    log_trans: F64,
-    log_end: F64,
-    is_entity: Bool,
-    key: np.uint64,
-    logs: F64,
-    best: F64,
-    back: F64,
-    spare: I8,
-    path: I8,
-) -> None:
-    """The consistency module on one sentence; ``path`` comes in as the vote's winners."""
-    if how == EXACT:
-        exact_sentence(y, log_start, log_trans, log_end, logs, best, back, path)
-    elif how == BIDIRECTIONAL:
-        bidirectional_sentence(
-            y, start, allowed, end, log_start, log_trans, log_end, is_entity, key, logs, best, back,
-            spare, path,
-        )  # fmt: skip
-    elif how == UNIDIRECTIONAL:
-        unidirectional_sentence(y, start, allowed, end, path)

@@ -12,212 +12,177 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seqtruth.data.scheme import BEGIN, END, INSIDE, SINGLE, Scheme
-from seqtruth.data.spans import extract
-from seqtruth.kernels.arrays import F32, F64, I8, I64
-from seqtruth.kernels.chain import Chain, forward_backward, viterbi
+from seqtruth.kernels.arrays import F32, F64, I64, Tags, tag_dtype
+from seqtruth.kernels.chain import Chain
 from seqtruth.kernels.jit import kernel
-from seqtruth.kernels.score_rows import TIE
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
-
-#: Schemes in which a span's borders and type say how it is spelled, whatever stands around it.
-SPELLABLE = ("iob2", "bioes", "bilou")
-
-
-class Decoded(NamedTuple):
-    """What was chosen.
-
-    tags : int8[T], always legal.
-    marginals : float32[T, L], P(y_i = l).
-    span : float32[T], on every token of a chosen span the probability of exactly that span, else 0
-        (where a path was decoded: that of the span's weakest tag).
-    """
-
-    tags: I8
-    marginals: F32
-    span: F32
+from seqtruth.kernels.ties import SCORE_TIE
+from seqtruth.kernels.views import longest_sentence
 
 
-def best_spans(
-    scores: F64, offsets: I64, chain: Chain, scheme: Scheme, threshold: float | None
-) -> Decoded:
-    """Choose spans under a chain; in schemes that are not :data:`SPELLABLE`, the likeliest path.
+def choose_spans(
+    scores: F64, offsets: I64, chain: Chain, spelling: I64, outside: int, threshold: float
+) -> tuple[Tags, F32]:
+    """Labels tag[T] of the spans chosen, and on each of their tokens that span's probability, else 0.
 
     Parameters
     ----------
-    scores : [T, L] log scores.
+    scores : float64[T, L], log scores.
+    offsets : int64[S+1].
     chain : start, transition and end weights; what the scheme forbids has none.
-    threshold : θ, from 0 to below 1; None: the likeliest path in every scheme.
+    spelling : int64[types, 5], labels of a single token, the first, inner and last of a span, and the
+        one that must not follow because it would make the span longer (-1: none).
+    outside : number of ``O``.
+    threshold : θ, from 0 to below 1.
     """
-    marginals = forward_backward(scores, offsets, chain).marginals
-    if threshold is None or scheme.kind not in SPELLABLE:
-        tags = viterbi(scores, offsets, chain)
-        return Decoded(tags, marginals, _weakest_tag(tags, marginals, offsets, scheme))
-    tags = np.empty(len(scores), np.int8)
+    tags = np.empty(len(scores), tag_dtype(len(chain.start)))
     span = np.zeros(len(scores), np.float32)
-    spelling = _spelling(scheme)
-
-    def run(a: int, b: int) -> None:
-        _best_spans(
-            scores, offsets, a, b, *chain, spelling, scheme.outside, float(threshold), tags, span
-        )  # fmt: skip
-
-    map_chunks(run, chunk_bounds(offsets))
-    return Decoded(tags, marginals, span)
+    rules = _Rules(chain, spelling, outside, threshold)
+    map_chunks(
+        lambda a, b: _choose_spans_chunk(scores, offsets, a, b, rules, tags, span),
+        chunk_bounds(offsets),
+    )
+    return tags, span
 
 
-def _weakest_tag(tags: I8, marginals: F32, offsets: I64, scheme: Scheme) -> F32:
-    """float32[T]: on every token of a span the probability of its least probable tag, else 0."""
-    spans = extract(tags, offsets, scheme)
-    first = offsets[spans.sequence]
-    cuts = np.stack([first + spans.start, first + spans.end], axis=1).reshape(-1)
-    out = np.zeros(len(tags), np.float32)
-    if len(cuts):
-        chosen = np.append(marginals[np.arange(len(tags)), tags], np.float32(1))
-        least = np.minimum.reduceat(chosen, cuts)[::2]
-        out[scheme.is_entity[tags]] = np.repeat(least, spans.end - spans.start)
-    return out
+class _Rules(NamedTuple):
+    """What does not change from one sentence to the next; see :func:`choose_spans`."""
+
+    chain: Chain
+    spelling: I64
+    outside: int
+    threshold: float
 
 
-def _spelling(scheme: Scheme) -> I64:
-    """int64[types, 5]: labels of a single token, the first, inner and last of a span, and the one that
-    must not follow because it would make the span longer (-1: none)."""
-    rows = []
-    for name in scheme.types:
-        begin, inside = scheme.label(BEGIN, name), scheme.label(INSIDE, name)
-        if scheme.kind == "iob2":
-            rows.append((begin, begin, inside, inside, inside))
-        else:
-            rows.append((scheme.label(SINGLE, name), begin, inside, scheme.label(END, name), -1))
-    return np.array(rows, np.int64).reshape(-1, 5)
+class _Tables(NamedTuple):
+    """One sentence's scaled recursions: P(y_i = l) = α_i[l] · β_i[l].
+
+    e, alpha, beta : float64[n, L].
+    norm : float64[n].
+    """
+
+    e: F64
+    alpha: F64
+    beta: F64
+    norm: F64
+
+
+class _Best(NamedTuple):
+    """The best choice of spans for each prefix of a sentence, [n + 1].
+
+    value : what it is worth.
+    source : first token of the span that ends it; -1: it ends outside.
+    kind, chance : that span's type and probability.
+    """
+
+    value: F64
+    source: I64
+    kind: I64
+    chance: F64
 
 
 @kernel
-def _best_spans(
-    scores: F64,
-    offsets: I64,
-    first: int,
-    last: int,
-    start: F64,
-    trans: F64,
-    end: F64,
-    spelling: I64,
-    outside: int,
-    threshold: float,
-    tags: I8,
-    span: F32,
+def _choose_spans_chunk(
+    scores: F64, offsets: I64, first: int, last: int, rules: _Rules, tags: Tags, span: F32
 ) -> None:
-    longest, n_labels = 1, len(start)
-    for s in range(first, last):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    e, alpha, beta = (
+    longest, n_labels = longest_sentence(offsets, first, last), len(rules.chain.start)
+    tables = _Tables(
         np.empty((longest, n_labels)),
         np.empty((longest, n_labels)),
         np.empty((longest, n_labels)),
+        np.empty(longest),
     )
-    norm, value, chance = np.empty(longest), np.empty(longest + 1), np.empty(longest + 1)
-    source, kind = np.empty(longest + 1, np.int64), np.empty(longest + 1, np.int64)
+    best = _Best(
+        np.empty(longest + 1),
+        np.empty(longest + 1, np.int64),
+        np.empty(longest + 1, np.int64),
+        np.empty(longest + 1),
+    )
+    value, source = best.value, best.source
     for s in range(first, last):
         a, n = offsets[s], offsets[s + 1] - offsets[s]
-        _scaled(scores[a : a + n], start, trans, end, e, alpha, beta, norm)
+        _smooth(scores[a : a + n], rules.chain, tables)
         value[: n + 1], source[: n + 1] = 0.0, -1
         for i in range(n):
-            if i > 0 and value[i - 1] > value[i] + TIE:
+            if i > 0 and value[i - 1] > value[i] + SCORE_TIE:
                 value[i], source[i] = value[i - 1], -1
-            for k in range(len(spelling)):
-                _spans_from(
-                    i, n, k, spelling[k], trans, e, alpha, beta, norm, threshold, value, source,
-                    kind, chance,
-                )  # fmt: skip
-        if n and value[n - 1] > value[n] + TIE:
+            for k in range(len(rules.spelling)):
+                _offer_from(i, n, k, rules, tables, best)
+        if n and value[n - 1] > value[n] + SCORE_TIE:
             source[n] = -1
-        tags[a : a + n] = outside
-        j = n
-        while j > 0:
-            i = source[j]
-            if i < 0:
-                j -= 1
-                continue
-            single, begin, inner, final, _ = spelling[kind[j]]
-            tags[a + i : a + j] = inner
-            tags[a + i], tags[a + j - 1] = begin, final
-            if j - i == 1:
-                tags[a + i] = single
-            span[a + i : a + j] = chance[j]
-            j = i
+        _spell(best, n, rules, tags[a : a + n], span[a : a + n])
 
 
 @kernel
-def _spans_from(
-    i: int,
-    n: int,
-    k: int,
-    spelling: I64,
-    trans: F64,
-    e: F64,
-    alpha: F64,
-    beta: F64,
-    norm: F64,
-    threshold: float,
-    value: F64,
-    source: I64,
-    kind: I64,
-    chance: F64,
-) -> None:
-    """Offer every span of one type that starts at token i to the prefixes that it ends."""
-    single, begin, inner, final, closed = spelling
-    _offer(
-        i, i, k, alpha[i, single], single, closed, n, trans, e, beta, norm, threshold, value, source,
-        kind, chance,
-    )  # fmt: skip
+def _spell(best: _Best, n: int, rules: _Rules, tags: Tags, span: F32) -> None:
+    """Labels tag[n] and probabilities of the spans chosen for the whole sentence."""
+    tags[:] = rules.outside
+    j = n
+    while j > 0:
+        i = best.source[j]
+        if i < 0:
+            j -= 1
+            continue
+        single, begin, inner, final, _ = rules.spelling[best.kind[j]]
+        tags[i:j] = inner
+        tags[i], tags[j - 1] = begin, final
+        if j - i == 1:
+            tags[i] = single
+        span[i:j] = best.chance[j]
+        j = i
+
+
+@kernel
+def _offer_from(i: int, n: int, k: int, rules: _Rules, tables: _Tables, best: _Best) -> None:
+    """Offer every span of type k that starts at token i to the prefixes that it ends."""
+    single, begin, inner, final, _ = rules.spelling[k]
+    e, alpha, beta, norm = tables
+    trans = rules.chain.transition
+    _offer((i, i, k), n, alpha[i, single], single, rules, tables, best)
     run, before = alpha[i, begin], begin
     for j in range(i + 1, n):
         here = run * trans[before, final] * e[j, final] / norm[j]
-        _offer(
-            i, j, k, here, final, closed, n, trans, e, beta, norm, threshold, value, source, kind,
-            chance,
-        )  # fmt: skip
+        _offer((i, j, k), n, here, final, rules, tables, best)
         run *= trans[before, inner] * e[j, inner] / norm[j]
         before = inner
-        if run * beta[j, inner] <= threshold:  # what goes on from here is no likelier
+        if run * beta[j, inner] <= rules.threshold:  # what goes on from here is no likelier
             break
 
 
 @kernel
 def _offer(
-    i: int,
-    j: int,
-    k: int,
+    span: tuple[int, int, int],
+    n: int,
     run: float,
     label: int,
-    closed: int,
-    n: int,
-    trans: F64,
-    e: F64,
-    beta: F64,
-    norm: F64,
-    threshold: float,
-    value: F64,
-    source: I64,
-    kind: I64,
-    chance: F64,
+    rules: _Rules,
+    tables: _Tables,
+    best: _Best,
 ) -> None:
-    """Take the span i … j where it makes the best choice for the first j + 1 tokens better."""
+    """Take the span (first token, last token, type) where it makes the best choice up to it better.
+
+    ``run`` is the filtered probability of its labels, the last of which is ``label``.
+    """
+    i, j, k = span
+    e, _, beta, norm = tables
+    threshold, closed = rules.threshold, rules.spelling[k, 4]
     p = run * beta[j, label]
     if p <= threshold:
         return
     if closed >= 0 and j + 1 < n:
-        p -= run * trans[label, closed] * e[j + 1, closed] * beta[j + 1, closed] / norm[j + 1]
-    if p > threshold and value[i] + p - threshold > value[j + 1] + TIE:
+        longer = run * rules.chain.transition[label, closed] * e[j + 1, closed]
+        p -= longer * beta[j + 1, closed] / norm[j + 1]
+    value = best.value
+    if p > threshold and value[i] + p - threshold > value[j + 1] + SCORE_TIE:
         value[j + 1] = value[i] + p - threshold
-        source[j + 1], kind[j + 1], chance[j + 1] = i, k, p
+        best.source[j + 1], best.kind[j + 1], best.chance[j + 1] = i, k, p
 
 
 @kernel
-def _scaled(
-    scores: F64, start: F64, trans: F64, end: F64, e: F64, alpha: F64, beta: F64, norm: F64
-) -> None:
-    """Scaled forward and backward tables of one sentence: P(y_i = l) = α_i[l] · β_i[l]."""
+def _smooth(scores: F64, chain: Chain, tables: _Tables) -> None:
+    """The tables of one sentence with log scores float64[n, L]."""
+    start, trans, end = chain
+    e, alpha, beta, norm = tables
     n, n_labels = scores.shape
     for i in range(n):
         top = scores[i].max()

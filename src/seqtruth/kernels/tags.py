@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from seqtruth.kernels.arrays import I8, I32, I64
+from seqtruth.kernels.arrays import I32, I64, Tags
 from seqtruth.kernels.jit import kernel
 
 
@@ -26,11 +26,17 @@ def count_pairs(tags: Any, row_offsets: I64, n_labels: int) -> I64:
 
 
 @kernel
-def translate(tags: Any, numbers: I8) -> I8:
-    """Tags by other numbers; -1 stays."""
-    out = np.empty(len(tags), np.int8)
+def recode(tags: Any, table: Tags) -> Tags:
+    """tag[A]: ``table[tag]`` of every tag, in the table's type; -1 stays -1.
+
+    Parameters
+    ----------
+    tags : whole numbers of any type, [A].
+    table : tag[≥ labels].
+    """
+    out = np.empty(len(tags), table.dtype)
     for i in range(len(tags)):
-        out[i] = numbers[tags[i]] if tags[i] >= 0 else np.int8(-1)
+        out[i] = table[tags[i]] if tags[i] >= 0 else -1
     return out
 
 

@@ -1,7 +1,8 @@
 """The Y* step of AggSLC in one compiled pass: weighted vote, legal path, confidence, losses.
 
-Every sum in it adds up over sentences, so that parts can be worked on apart. Tokens on which all agree
-are skipped (:mod:`seqtruth.kernels.contested`), unless there is a predictor or a known label to listen to.
+Every sum in it adds up over sentences, so that parts can be worked on apart. Each sentence goes one of
+two ways, with the same outcome: :func:`_vote_on_contested`, which skips the tokens on which all agree, and
+:func:`_vote_on_all`, where there is a predictor, a known label or a draw to be heard on every token.
 """
 
 from __future__ import annotations
@@ -10,39 +11,73 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seqtruth.data.crowd import Crowd
-from seqtruth.kernels.arrays import F32, F64, I8, I32, I64, U64, Bool
+from seqtruth.kernels.arrays import F32, F64, U64, Bool, Tags, tag_dtype
 from seqtruth.kernels.chain import Chain
 from seqtruth.kernels.contested import (
+    Contested,
+    add_losses,
+    contested_space,
+    find_contested,
     loss_of,
-    open_losses,
-    open_places,
-    open_votes,
     spread,
     swap,
+    vote_on_contested,
 )
-from seqtruth.kernels.jit import kernel
-from seqtruth.kernels.random import sentence_keys
-from seqtruth.kernels.repair import BIDIRECTIONAL, decode_sentence, inconsistency, mode
+from seqtruth.kernels.grammar import Grammar, inconsistency
+from seqtruth.kernels.jit import inlined, kernel
+from seqtruth.kernels.recursions import PaddedChain
+from seqtruth.kernels.repair import NONE, Repairer, mode, repair_sentence, repairer
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
 from seqtruth.kernels.ties import order, pick
+from seqtruth.kernels.views import CrowdView, longest_sentence, most_rows
 
-#: The worst annotator has weight 0 (Eq 10, "max"); where he is the only one, his vote still counts.
+#: The worst annotator has weight 0 (Eq 10, "max"); where they are the only one, their vote still counts.
 LEAST_WEIGHT = 1e-12
 
 
 class Prediction(NamedTuple):
-    """A predictor's say: ``probabilities[T, L]``, on sentences where ``given[S]``, with its weight."""
+    """A predictor's say.
+
+    probabilities : float32[T, L].
+    given : bool[S], the sentences on which it speaks.
+    weight : how much it counts, beside the annotators' weights.
+    """
 
     probabilities: F32
     given: Bool
     weight: float
 
 
+class Ballot(NamedTuple):
+    """How votes are counted and made a path.
+
+    weights : float64[W], of the annotators.
+    class_weights : float64[L], U.
+    prediction : the predictor as one more annotator; of length 0 where there is none.
+    known : tag[T], labels given as true (-1: none), which stay as they are; of length 0 where none is.
+    how : number of the decoding (:mod:`seqtruth.kernels.repair`).
+    legal : logarithms of the chain that the grammar allows.
+    preference, rank : tag[L], labels in the order in which ties prefer them, and each one's place in it.
+    random : whether ties are drawn instead.
+    keys : uint64[S], of the sentences, for draws; of length 1 where nothing is drawn.
+    """
+
+    weights: F64
+    class_weights: F64
+    prediction: Prediction
+    known: Tags
+    how: int
+    legal: PaddedChain
+    preference: Tags
+    rank: Tags
+    random: bool
+    keys: U64
+
+
 class Vote(NamedTuple):
     """Outcome of one pass.
 
-    tags : int8[T], the labels after the consistency module; -1 where nobody voted.
+    tags : tag[T], the labels after the consistency module; -1 where nobody voted.
     probabilities : float32[T, L], the soft aggregate y*; [0, L] where not to be kept.
     confidence : float64[S], ξ of every sentence (Eq 4).
     losses : float64[W], Σ_k ξ_k Σ_i H(y^j, y*) of each annotator, as in L_agg.
@@ -52,7 +87,7 @@ class Vote(NamedTuple):
     illegal : number of forbidden transitions left (each counts twice in L_inc, Eq 6).
     """
 
-    tags: I8
+    tags: Tags
     probabilities: F32
     confidence: F64
     losses: F64
@@ -67,65 +102,55 @@ class Vote(NamedTuple):
         return np.stack([self.losses, self.stake_losses, self.stakes])
 
 
-def weighted_vote(
-    crowd: Crowd,
+def ballot(
+    grammar: Grammar,
     weights: F64,
     class_weights: F64,
     *,
-    decoding: str = "none",
-    ties: str = "alphabetical",
-    seed: int = 0,
-    prediction: Prediction | None = None,
-    known: I8 | None = None,
-    probabilities: bool = True,
-    keys: U64 | None = None,
-) -> Vote:
+    decoding: str,
+    ties: str,
+    keys: U64 | None,
+    prediction: Prediction | None,
+    known: Tags | None,
+) -> Ballot:
+    """Names of decodings and rules become numbers, and what is absent becomes arrays of length 0."""
+    n_labels = len(class_weights)
+    preference = order(ties, grammar.is_entity)
+    rank = np.empty_like(preference)
+    rank[preference] = np.arange(n_labels)
+    silent = Prediction(np.zeros((0, n_labels), np.float32), np.zeros(0, np.bool_), 0.0)
+    return Ballot(
+        np.maximum(weights, LEAST_WEIGHT),
+        class_weights,
+        prediction or silent,
+        np.zeros(0, preference.dtype) if known is None else known,
+        mode(decoding),
+        Chain.legal(grammar).logs().rows(),
+        preference,
+        rank,
+        ties == "random",
+        np.zeros(1, np.uint64) if keys is None else keys,
+    )
+
+
+def count_votes(crowd: CrowdView, by: Ballot, probabilities: bool = True) -> Vote:
     """The Y* step (Eq 12) and everything measured on its outcome, in one pass.
 
-    With ξ and the weights fixed, the minimiser of L_agg + L_pred, each label's terms counted U[l]
-    times, is the weighted vote y*_i[l] ∝ U[l] (Σ_j w_j [y^j_i = l] + w_dl ŷ_i[l]); the consistency
-    module then makes the path legal. Where the legal path departs from the vote, the two labels'
-    probabilities change places, so that y* and the path agree and the next weights are judged
-    against consistent labels.
-
-    Parameters
-    ----------
-    weights : float64[W].
-    class_weights : float64[L], U.
-    decoding : see :mod:`seqtruth.kernels.repair`.
-    ties : see :mod:`seqtruth.kernels.ties`.
-    prediction : the predictor as one more annotator.
-    known : int8[T], labels given as true (-1: none); they stay as they are.
-    probabilities : whether to keep y*, the only thing here that takes 4 L bytes a token.
-    keys : :func:`~seqtruth.kernels.ties.sentence_keys` of the sentences, where they are at hand.
+    ``probabilities`` says whether to keep y*, the only thing here that takes 4 L bytes a token.
     """
-    scheme, offsets = crowd.scheme, crowd.corpus.token_offsets
-    n_labels = crowd.n_labels
-    tags = np.empty(crowd.n_tokens, np.int8)
-    soft = np.empty((crowd.n_tokens if probabilities else 0, n_labels), np.float32)
-    confidence = np.empty(crowd.n_sentences)
-    chain = Chain.legal(scheme).rows()
-    how, preference = mode(decoding), order(ties, scheme)
-    counted = np.maximum(weights, LEAST_WEIGHT)
-    if keys is None and (ties == "random" or how == BIDIRECTIONAL):
-        keys = sentence_keys(crowd.corpus.sentence_ids, seed)
-    keys = np.zeros(1, np.uint64) if keys is None else keys
-    hint = prediction or Prediction(np.zeros((0, n_labels), np.float32), np.zeros(0, np.bool_), 0.0)
+    n_tokens, n_annotators = int(crowd.token_offsets[-1]), len(by.weights)
+    n_labels = len(by.class_weights)
+    tags = np.empty(n_tokens, tag_dtype(n_labels))
+    soft = np.empty((n_tokens if probabilities else 0, n_labels), np.float32)
+    confidence = np.empty(len(crowd.token_offsets) - 1)
 
     def run(a: int, b: int) -> tuple[F64, F64]:
-        losses, sums = np.zeros((3, crowd.n_annotators)), np.zeros(2)
-        _vote_chunk(
-            crowd.tags, crowd.sentence_tags, offsets, crowd.sentence_rows, crowd.row_annotator, a, b,
-            counted, class_weights, hint.probabilities, hint.given, hint.weight,
-            np.zeros(0, np.int8) if known is None else known,
-            how, preference, ties == "random", keys,
-            scheme.start, scheme.allowed, scheme.end, *chain, scheme.is_entity, max(scheme.outside, 0),
-            tags, soft, confidence, losses, sums,
-        )  # fmt: skip
+        losses, sums = np.zeros((3, n_annotators)), np.zeros(2)
+        _vote_chunk(crowd, a, b, by, _Out(tags, soft, confidence, losses, sums))
         return losses, sums
 
-    losses, sums = np.zeros((3, crowd.n_annotators)), np.zeros(2)
-    for part, more in map_chunks(run, chunk_bounds(offsets)):
+    losses, sums = np.zeros((3, n_annotators)), np.zeros(2)
+    for part, more in map_chunks(run, chunk_bounds(crowd.token_offsets)):
         losses += part
         sums += more
     return Vote(
@@ -133,180 +158,164 @@ def weighted_vote(
     )
 
 
+class _Out(NamedTuple):
+    """Where a chunk's outcome goes; all but ``sums`` as in :class:`Vote`.
+
+    losses : float64[3, W].
+    sums : float64[2], the predictor's loss and the number of forbidden transitions.
+    """
+
+    tags: Tags
+    y: F32
+    xi: F64
+    losses: F64
+    sums: F64
+
+
+class _Space(NamedTuple):
+    """Work space for one sentence.
+
+    voted : tag[n], the vote's labels before the consistency module.
+    y, loss : float64[n, L].
+    contested : its path is where the labels are made.
+    """
+
+    voted: Tags
+    y: F64
+    loss: F64
+    contested: Contested
+    repairer: Repairer
+
+
 @kernel
-def _vote_chunk(
-    tags: I8,
-    first_tag: I64,
-    offsets: I64,
-    sentence_rows: I64,
-    row_annotator: I32,
-    first: int,
-    last: int,
-    weights: F64,
-    class_weights: F64,
-    predicted: F32,
-    has_prediction: Bool,
-    prediction_weight: float,
-    known: I8,
-    how: int,
-    preference: I8,
-    random: bool,
-    keys: U64,
-    start: Bool,
-    allowed: Bool,
-    end: Bool,
-    log_start: F64,
-    log_trans: F64,
-    log_end: F64,
-    is_entity: Bool,
-    outside: int,
-    out_tags: I8,
-    out_y: F32,
-    out_xi: F64,
-    losses: F64,
-    sums: F64,
+def _vote_chunk(crowd: CrowdView, first: int, last: int, by: Ballot, out: _Out) -> None:
+    longest = longest_sentence(crowd.token_offsets, first, last)
+    n_labels = len(by.class_weights)
+    space = _Space(
+        np.empty(longest, by.preference.dtype),
+        np.empty((longest, n_labels)),
+        np.empty((longest, n_labels)),
+        contested_space(longest, most_rows(crowd.sentence_rows, first, last), by.preference),
+        repairer(by.how, by.legal, longest, by.preference),
+    )
+    plain = by.random or len(by.known) > 0
+    for s in range(first, last):
+        hint = len(by.prediction.given) > 0 and by.prediction.given[s]
+        labelled = crowd.tag_offsets[s + 1] > crowd.tag_offsets[s]
+        if plain or hint or not labelled or not _vote_on_contested(crowd, s, by, space, out):
+            _vote_on_all(crowd, s, hint, by, space, out)
+
+
+@inlined
+def _vote_on_contested(crowd: CrowdView, s: int, by: Ballot, space: _Space, out: _Out) -> bool:
+    """One sentence by its contested tokens alone; says False where a token has no vote at all."""
+    n, a = crowd.token_offsets[s + 1] - crowd.token_offsets[s], crowd.token_offsets[s]
+    on = space.contested
+    found = find_contested(crowd, s, on)
+    margin = vote_on_contested(crowd, s, by.weights, by.class_weights, by.rank, found, on)
+    if margin < 0.0:
+        return False
+    xi = (n - found + margin) / n
+    illegal = inconsistency(on.path, n, crowd.grammar)
+    if by.how != NONE and illegal > 0:
+        space.voted[:n] = on.path[:n]
+        spread(space.voted, n, found, on, space.y)
+        key = by.keys[s if len(by.keys) > 1 else 0]
+        repair_sentence(space.y, n, space.repairer, crowd.grammar, key, on.path)
+        rows = crowd.sentence_rows[s + 1] - crowd.sentence_rows[s]
+        found = swap(space.voted, n, rows, found, on)
+        illegal = inconsistency(on.path, n, crowd.grammar)
+    out.sums[1] += illegal
+    out.xi[s] = xi
+    for i in range(n):
+        out.tags[a + i] = on.path[i]
+    if len(out.y):
+        spread(on.path, n, found, on, out.y[a : a + n])
+    add_losses(crowd, s, xi, found, on, out.losses)
+    return True
+
+
+@kernel
+def _vote_on_all(
+    crowd: CrowdView, s: int, hint: bool, by: Ballot, space: _Space, out: _Out
 ) -> None:
-    n_labels = len(class_weights)
-    longest, most = 1, 1
-    for s in range(first, last):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-        most = max(most, sentence_rows[s + 1] - sentence_rows[s])
-    y, dense = np.empty((longest, n_labels)), np.empty((longest, n_labels))
-    width = log_start.shape[1]
-    logs, best, back = np.zeros((longest, width)), np.empty((2, width)), np.empty((longest, width))
-    path, choice = np.empty(longest, np.int8), np.empty(longest, np.int8)
-    spare, places = np.empty(longest, np.int8), np.empty(longest, np.int32)
-    given, slots = np.empty((longest, n_labels), np.int8), np.empty((most, longest), np.int8)
-    sizes = np.empty(longest, np.int8)
-    rank = np.empty(n_labels, np.int8)
-    for place in range(n_labels):
-        rank[preference[place]] = place
-    for s in range(first, last):
-        a, n, at = offsets[s], offsets[s + 1] - offsets[s], first_tag[s]
-        rows = sentence_rows[s + 1] - sentence_rows[s]
-        annotators = row_annotator[sentence_rows[s] : sentence_rows[s + 1]]
-        hinted = len(has_prediction) > 0 and has_prediction[s]
-        key = keys[s if len(keys) > 1 else 0]
-        if n > 0 and rows > 0 and not (hinted or random or len(known)):
-            n_open = open_places(tags, at, n, rows, path, places)
-            margin = open_votes(
-                tags, at, n, annotators, weights, class_weights, rank, places, n_open, given, y, slots,
-                sizes, path,
-            )  # fmt: skip
-            if margin >= 0.0:
-                xi = (n - n_open + margin) / n
-                illegal = inconsistency(path[:n], start, allowed, end)
-                if how != 0 and illegal > 0:
-                    choice[:n] = path[:n]
-                    spread(choice, n, places, n_open, given, y, sizes, dense)
-                    decode_sentence(
-                        how, dense[:n], start, allowed, end, log_start, log_trans, log_end,
-                        is_entity, key, logs, best, back, spare[:n], path[:n],
-                    )  # fmt: skip
-                    n_open = swap(path, choice, n, places, n_open, rows, given, y, slots, sizes)
-                    illegal = inconsistency(path[:n], start, allowed, end)
-                sums[1] += illegal
-                out_xi[s] = xi
-                for i in range(n):
-                    out_tags[a + i] = path[i]
-                if len(out_y):
-                    spread(path, n, places, n_open, given, y, sizes, out_y[a : a + n])
-                open_losses(
-                    annotators,
-                    xi,
-                    is_entity,
-                    path,
-                    n,
-                    places,
-                    n_open,
-                    given,
-                    y,
-                    slots,
-                    sizes,
-                    dense,
-                    losses,
-                )
-                continue
-        y[:n] = 0.0
-        for r in range(rows):
-            weight = weights[annotators[r]]
-            for i in range(n):
-                tag = tags[at + r * n + i]
-                if tag >= 0:
-                    y[i, tag] += weight
-        if hinted:
-            for i in range(n):
-                for k in range(n_labels):
-                    y[i, k] += prediction_weight * predicted[a + i, k]
-        voted = _normalise(y[:n], class_weights, preference, random, key, path[:n], outside)
-        if len(known):
-            for i in range(n):
-                if known[a + i] >= 0:
-                    voted = True
-                    y[i] = 0.0
-                    y[i, known[a + i]] = 1.0
-                    path[i] = known[a + i]
-        choice[:n] = path[:n]
-        if how != 0 and voted and inconsistency(path[:n], start, allowed, end) > 0:
-            decode_sentence(
-                how, y[:n], start, allowed, end, log_start, log_trans, log_end, is_entity, key, logs,
-                best, back, spare[:n], path[:n],
-            )  # fmt: skip
-        if len(known):  # what is known stays, even where it breaks the scheme
-            for i in range(n):
-                if known[a + i] >= 0:
-                    path[i] = known[a + i]
-        margin = 0.0
+    """One sentence with all labels of all its tokens; ``hint``: the predictor speaks here."""
+    path, y, grammar = space.contested.path, space.y, crowd.grammar
+    n, a = crowd.token_offsets[s + 1] - crowd.token_offsets[s], crowd.token_offsets[s]
+    key = by.keys[s if len(by.keys) > 1 else 0]
+    _add_votes(crowd, s, hint, by, y)
+    any_vote = _normalise(y, n, by, key, grammar.outside, path)
+    if len(by.known):
         for i in range(n):
-            if path[i] != choice[i]:
-                y[i, path[i]], y[i, choice[i]] = y[i, choice[i]], y[i, path[i]]
-            margin += _margin(y[i])
-        xi = margin / n if n else 0.0
-        out_xi[s] = xi if voted else 0.0
-        sums[1] += inconsistency(path[:n], start, allowed, end) if voted else 0
-        if len(out_y):
-            out_y[a : a + n] = y[:n]
+            if by.known[a + i] >= 0:
+                any_vote = True
+                y[i] = 0.0
+                y[i, by.known[a + i]] = 1.0
+                path[i] = by.known[a + i]
+    space.voted[:n] = path[:n]
+    if by.how != NONE and any_vote and inconsistency(path, n, grammar) > 0:
+        repair_sentence(y, n, space.repairer, grammar, key, path)
+    if len(by.known):  # what is known stays, even where it breaks the scheme
         for i in range(n):
-            out_tags[a + i] = path[i] if voted else -1
-            for k in range(n_labels):
-                logs[i, k] = loss_of(y[i, k])
-        for r in range(rows):
-            loss, stake_loss, stakes = 0.0, 0.0, 0
-            for i in range(n):
-                tag = tags[at + r * n + i]
-                if tag >= 0:
-                    loss += logs[i, tag]
-                    if is_entity[tag] or is_entity[path[i]]:
-                        stake_loss += logs[i, tag]
-                        stakes += 1
-            losses[0, annotators[r]] += xi * loss
-            losses[1, annotators[r]] += xi * stake_loss
-            losses[2, annotators[r]] += stakes
-        if hinted:
-            loss = 0.0
-            for i in range(n):
-                for k in range(n_labels):
-                    loss += predicted[a + i, k] * logs[i, k]
-            sums[0] += xi * loss
+            if by.known[a + i] >= 0:
+                path[i] = by.known[a + i]
+    margin = 0.0
+    for i in range(n):
+        new, old = path[i], space.voted[i]
+        if new != old:
+            y[i, new], y[i, old] = y[i, old], y[i, new]
+        margin += _margin(y, i)
+    xi = margin / n if n else 0.0
+    out.xi[s] = xi if any_vote else 0.0
+    out.sums[1] += inconsistency(path, n, grammar) if any_vote else 0
+    if len(out.y):
+        out.y[a : a + n] = y[:n]
+    for i in range(n):
+        out.tags[a + i] = path[i] if any_vote else -1
+        for k in range(y.shape[1]):
+            space.loss[i, k] = loss_of(y[i, k])
+    _add_all_losses(crowd, s, xi, path, space.loss, out.losses)
+    if hint:
+        loss = 0.0
+        for i in range(n):
+            for k in range(y.shape[1]):
+                loss += by.prediction.probabilities[a + i, k] * space.loss[i, k]
+        out.sums[0] += xi * loss
 
 
 @kernel
-def _normalise(
-    y: F64, class_weights: F64, preference: I8, random: bool, key: np.uint64, path: I8, outside: int
-) -> bool:
+def _add_votes(crowd: CrowdView, s: int, hint: bool, by: Ballot, y: F64) -> None:
+    """Weights of those who gave each label, annotators and predictor, into float64[n, L]."""
+    n, a = crowd.token_offsets[s + 1] - crowd.token_offsets[s], crowd.token_offsets[s]
+    at, y[:n] = crowd.tag_offsets[s], 0.0
+    for r in range(crowd.sentence_rows[s], crowd.sentence_rows[s + 1]):
+        weight = by.weights[crowd.row_annotator[r]]
+        for i in range(n):
+            tag = crowd.tags[at + i]
+            if tag >= 0:
+                y[i, tag] += weight
+        at += n
+    if hint:
+        for i in range(n):
+            for k in range(y.shape[1]):
+                y[i, k] += by.prediction.weight * by.prediction.probabilities[a + i, k]
+
+
+@kernel
+def _normalise(y: F64, n: int, by: Ballot, key: np.uint64, outside: int, path: Tags) -> bool:
     """Class-weighted votes to probabilities and the winning label; says whether anybody voted."""
     anybody = False
-    n_labels = len(class_weights)
-    for i in range(len(path)):
+    n_labels = len(by.class_weights)
+    for i in range(n):
         total = 0.0
         for k in range(n_labels):
-            y[i, k] *= class_weights[k]
+            y[i, k] *= by.class_weights[k]
             total += y[i, k]
         if total > 0.0:
             anybody = True
             for k in range(n_labels):
                 y[i, k] /= total
-            path[i] = pick(y[i], preference, random, key, i)
+            path[i] = pick(y[i], by.preference, by.random, key, i)
         else:
             for k in range(n_labels):
                 y[i, k] = 1.0 / n_labels
@@ -315,13 +324,35 @@ def _normalise(
 
 
 @kernel
-def _margin(y: F64) -> float:
-    """Probability of the most likely label minus that of the second (Eq 4)."""
+def _margin(y: F64, i: int) -> float:
+    """Probability of token i's most likely label minus that of the second (Eq 4)."""
     top, second = 0.0, 0.0
-    for k in range(len(y)):
-        if y[k] > top:
+    for k in range(y.shape[1]):
+        if y[i, k] > top:
             second = top
-            top = y[k]
-        elif y[k] > second:
-            second = y[k]
+            top = y[i, k]
+        elif y[i, k] > second:
+            second = y[i, k]
     return top - second
+
+
+@kernel
+def _add_all_losses(
+    crowd: CrowdView, s: int, xi: float, path: Tags, losses_of: F64, losses: F64
+) -> None:
+    """Add the annotators' losses, of labels whose loss is in ``losses_of`` float64[n, L]."""
+    n, at = crowd.token_offsets[s + 1] - crowd.token_offsets[s], crowd.tag_offsets[s]
+    for r in range(crowd.sentence_rows[s], crowd.sentence_rows[s + 1]):
+        loss, stake_loss, stakes = 0.0, 0.0, 0
+        for i in range(n):
+            tag = crowd.tags[at + i]
+            if tag >= 0:
+                loss += losses_of[i, tag]
+                if crowd.grammar.is_entity[tag] or crowd.grammar.is_entity[path[i]]:
+                    stake_loss += losses_of[i, tag]
+                    stakes += 1
+        at += n
+        annotator = crowd.row_annotator[r]
+        losses[0, annotator] += xi * loss
+        losses[1, annotator] += xi * stake_loss
+        losses[2, annotator] += stakes

@@ -17,9 +17,9 @@ import pyarrow as pa
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
-from seqtruth.kernels.arrays import F32, I8, I64, Bool
+from seqtruth.kernels.arrays import F32, I64, Bool, Tags
 
-Column = TypeVar("Column", I8, F32)
+Column = TypeVar("Column", Tags, F32)
 
 
 def spoken_and_seen(crowd: Crowd, label: str) -> tuple[Bool, Bool]:
@@ -74,4 +74,4 @@ def stretches(crowd: Crowd, spoken: Bool) -> Stretches:
         parts, crowd.scheme.labels, crowd.annotators, part, crowd.row_annotator[row], crowd.tags[flat],
         crowd.scheme.kind,
     )  # fmt: skip
-    return Stretches(made.with_labels(crowd.scheme), token)
+    return Stretches(made.recode(crowd.scheme), token)

@@ -6,7 +6,7 @@ import hashlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self, overload
@@ -14,11 +14,13 @@ from typing import Any, ClassVar, Self, overload
 import numpy as np
 
 from seqtruth._version import __version__
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
-from seqtruth.engine import MemoryParts, Parts, Remembered, SparkFrame, StoredResult, as_parts
-from seqtruth.errors import DataWarning, InputError, ParameterError
-from seqtruth.kernels.arrays import I8, Bool
+from seqtruth.engine import MemoryParts, Parts, Remembered, SparkFrame, StoredResult
+from seqtruth.engine.opening import Readable, in_parts, opened
+from seqtruth.errors import DataWarning, InputError, MissingExtraError, ParameterError
+from seqtruth.kernels.arrays import Bool, Tags
 from seqtruth.methods.abstention import spoken_and_seen, stretches
 from seqtruth.methods.layers import Layer, fit_layers, is_layered
 from seqtruth.methods.loop import Checkpoint, Progress, fingerprint
@@ -32,9 +34,10 @@ from seqtruth.methods.task import (
     voted,
     written,
 )
-from seqtruth.metrics.align import align, as_labelling
+from seqtruth.metrics.align import Source, align, as_labelling
 from seqtruth.metrics.annotators import AnnotatorScores
 from seqtruth.metrics.characters import on_same_tokens
+from seqtruth.noticing import noticed
 from seqtruth.result import Annotators, Result
 
 
@@ -61,17 +64,6 @@ class Aggregator(ABC):
     @overload
     def fit(
         self,
-        crowd: Crowd,
-        gold: Crowd | Labelling | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-        progress: Progress | None = None,
-    ) -> Result: ...
-
-    @overload
-    def fit(
-        self,
         crowd: Parts | SparkFrame,
         gold: None = None,
         *,
@@ -80,10 +72,21 @@ class Aggregator(ABC):
         progress: Progress | None = None,
     ) -> StoredResult: ...
 
+    @overload
     def fit(
         self,
-        crowd: Crowd | Parts | SparkFrame,
-        gold: Crowd | Labelling | None = None,
+        crowd: Readable,
+        gold: Source | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        progress: Progress | None = None,
+    ) -> Result: ...
+
+    def fit(
+        self,
+        crowd: Readable,
+        gold: Source | None = None,
         *,
         checkpoint: str | Path | None = None,
         resume: bool = False,
@@ -93,9 +96,12 @@ class Aggregator(ABC):
 
         Parameters
         ----------
-        crowd : the annotations; left untouched. A crowd in parts (:mod:`seqtruth.engine`) or a Spark
-            frame is worked on where it lies, by methods that can (:meth:`check_engine`).
-        gold : true labels known for some sentences; kept fixed and used to judge the annotators.
+        crowd : the annotations: a crowd, which is left untouched, or anything that :func:`seqtruth.read`
+            reads (a path, several, a pandas, Polars or Arrow table). A crowd in parts
+            (:mod:`seqtruth.engine`) or a Spark frame is worked on where it lies, by methods that can
+            (:meth:`check_engine`).
+        gold : true labels known for some sentences, as a labelling, a crowd of one, a path or a frame;
+            kept fixed and used to judge the annotators.
         checkpoint : folder in which every finished round is kept.
         resume : go on from what is there.
         progress : called with each finished :class:`~seqtruth.history.Step`.
@@ -104,6 +110,41 @@ class Aggregator(ABC):
             raise ParameterError("seed must not be negative", got=str(self._seed))
         if checkpoint is not None and Path(checkpoint).exists() and not Path(checkpoint).is_dir():
             raise InputError("a checkpoint is a folder", where=str(checkpoint), got="a file")
+        if in_parts(crowd):
+            self.check_engine("parts", known=gold is not None)
+        source = opened(crowd)
+        if gold is not None and isinstance(source, Crowd):
+            source, gold = on_same_tokens(source, as_labelling(gold))
+        with noticed() as said:
+            result = self._fitted(source, gold, checkpoint, resume, progress)
+        if isinstance(result, StoredResult):
+            return replace(result, warnings=tuple(said))
+        assert isinstance(source, Crowd)
+        return replace(result, warnings=tuple(said), crowd=source)
+
+    def fit_predict(self, crowd: Readable, gold: Source | None = None) -> Any:
+        """The labels alone, as crowd-kit gives them: a pandas Series of lists, indexed by task.
+
+        Parameters
+        ----------
+        crowd, gold : as for :meth:`fit`.
+        """
+        found: Result = self.fit(crowd, gold)
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError("pandas", "frames", "fit_predict") from error
+        index = pandas.Index(found.corpus.sentence_ids.to_pylist(), name="task")
+        return pandas.Series(found.labels, index, name="agg_label")
+
+    def _fitted(
+        self,
+        crowd: Crowd | Parts,
+        gold: Source | None,
+        checkpoint: str | Path | None,
+        resume: bool,
+        progress: Progress | None,
+    ) -> Result | StoredResult:
         if isinstance(crowd, Crowd) and is_layered(crowd):
             return self._fit_layers(crowd, gold, checkpoint, resume, progress)
         if isinstance(crowd, Crowd):
@@ -114,8 +155,7 @@ class Aggregator(ABC):
                 digest += hashlib.sha256(known.tobytes()).hexdigest()
             parts: Parts = MemoryParts(crowd, digest)
         else:
-            self.check_engine("parts", known=gold is not None)
-            parts, known, spoken = as_parts(crowd), None, None
+            parts, known, spoken = crowd, None, None
         ready = self.resolved(parts.facts.has_text)
         kept = ready._kept(checkpoint, parts.facts.digest, resume)
         task = Task(parts, known, kept, progress)
@@ -128,15 +168,13 @@ class Aggregator(ABC):
     def _fit_layers(
         self,
         crowd: Crowd,
-        gold: Crowd | Labelling | None,
+        gold: Source | None,
         checkpoint: str | Path | None,
         resume: bool,
         progress: Progress | None,
     ) -> Result:
         """Each layer on its own (:mod:`seqtruth.methods.layers`), with a checkpoint of its own."""
-        known = None
-        if gold is not None:
-            crowd, known = on_same_tokens(crowd, as_labelling(gold))
+        known = None if gold is None else as_labelling(gold)
 
         def fit(number: int, layer: Layer) -> Result:
             kept = None if checkpoint is None else Path(checkpoint) / f"layer-{number + 1}"
@@ -201,16 +239,16 @@ class Aggregator(ABC):
         return Checkpoint(Path(folder), fingerprint(self.name, self.parameters(), digest), resume)
 
     def _without_abstentions(
-        self, crowd: Crowd, known: I8 | None
-    ) -> tuple[Crowd, I8 | None, Bool | None]:
+        self, crowd: Crowd, known: Tags | None
+    ) -> tuple[Crowd, Tags | None, Bool | None]:
         """The crowd without votes for the abstaining tag, which is known where nobody says more;
         and the tokens on which somebody does."""
         if self.abstain is None:
             return crowd, known, None
         label = crowd.scheme.index(self.abstain)
         spoken, seen = spoken_and_seen(crowd, self.abstain)
-        known = np.full(crowd.n_tokens, -1, np.int8) if known is None else known
-        known = np.where(seen & ~spoken & (known < 0), np.int8(label), known)
+        known = crowd.scheme.unlabelled(crowd.n_tokens) if known is None else known
+        known = np.where(seen & ~spoken & (known < 0), known.dtype.type(label), known)
         return crowd.abstaining(self.abstain), known, spoken
 
     def _between_silences(self, task: Task, spoken: Bool) -> Outcome:
@@ -320,18 +358,17 @@ def _that_add_up() -> list[str]:
     ]
 
 
-def _with_known(crowd: Crowd, gold: Crowd | Labelling | None) -> tuple[Crowd, I8 | None]:
+def _with_known(crowd: Crowd, gold: Source | None) -> tuple[Crowd, Tags | None]:
     """Gold laid over the crowd's tokens (-1 where there is none), under labels that hold both."""
     if gold is None:
         return crowd, None
-    crowd, gold = on_same_tokens(crowd, as_labelling(gold))
-    blank = Labelling(crowd.corpus, crowd.scheme, np.full(crowd.n_tokens, -1, np.int8))
+    blank = Labelling(crowd.corpus, crowd.scheme, crowd.scheme.unlabelled(crowd.n_tokens))
     pair = align(blank, gold)
     if pair.result.scheme.kind != crowd.scheme.kind:
         crowd = crowd.respell(pair.result.scheme.kind)
-    known = np.full(crowd.n_tokens, -1, np.int8)
+    known = pair.gold.scheme.unlabelled(crowd.n_tokens)
     known[gather(crowd.corpus.token_offsets, pair.places)[1]] = pair.gold.tags
-    return crowd.with_labels(pair.gold.scheme), known
+    return crowd.recode(pair.gold.scheme), known
 
 
 def check_positive(**values: float) -> None:

@@ -11,16 +11,16 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from seqtruth import archive
-from seqtruth.data.crowd import Labelling
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
 from seqtruth.errors import ParameterError
-from seqtruth.kernels.arrays import F32, F64, I8, I64, Bool
+from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
 from seqtruth.kernels.chain import Chain, forward_backward, viterbi
-from seqtruth.kernels.vote import weighted_vote
 from seqtruth.methods.base import Aggregator, check_positive
 from seqtruth.methods.loop import Round, State, iterate
 from seqtruth.methods.reliability import check_reliability, known_accuracies
 from seqtruth.methods.task import Decision, Outcome, Task
+from seqtruth.methods.vote.weighted import weighted_vote
 from seqtruth.metrics.annotators import annotator_scores
 from seqtruth.predictors.crf.crf import CRF, clamp
 from seqtruth.predictors.tagger import Tagger
@@ -126,7 +126,7 @@ class CRFMA(Aggregator):
         if not len(rows.sentence):
             crowd = task.crowd
             empty = np.full((crowd.n_tokens, crowd.n_labels), 1.0 / crowd.n_labels, np.float32)
-            nothing = Decision(np.zeros(crowd.n_tokens, np.int8), empty)
+            nothing = Decision(np.zeros(crowd.n_tokens, crowd.tags.dtype), empty)
             return Outcome(nothing, np.ones(crowd.n_annotators))
         rules = task.rules(self.max_iter, self.tol, "log posterior")
         state, history = iterate(fit.start, fit.advance, rules)
@@ -148,7 +148,7 @@ class Rows(NamedTuple):
     sentence: I64
     annotator: I64
     offsets: I64
-    tags: I8
+    tags: Tags
     place: I64
     spoken: F64
     possible: Bool
@@ -170,7 +170,7 @@ class Rows(NamedTuple):
             alone = np.flatnonzero(has)
             sentence = np.concatenate([sentence, alone])
             annotator = np.concatenate([annotator, np.full(len(alone), crowd.n_annotators)])
-            blank = np.full(int(np.diff(tokens)[alone].sum()), -1, np.int8)
+            blank = crowd.scheme.unlabelled(int(np.diff(tokens)[alone].sum()))
             tags = np.concatenate([tags, blank])
         offsets, place = gather(tokens, sentence)
         row = np.repeat(np.arange(len(sentence)), np.diff(offsets))
@@ -183,7 +183,7 @@ class Rows(NamedTuple):
             fewest = np.full(crowd.n_sentences, np.inf)
             np.minimum.at(fewest, sentence, errors)
             possible = errors == fewest[sentence]
-            tags = np.where(free, tags, truth).astype(np.int8)
+            tags = np.where(free, tags, truth)
         spoken = np.bincount(row, free & (tags >= 0), len(sentence)).astype(np.float64)
         return Rows(sentence, annotator, offsets, tags, place, spoken, possible)
 
@@ -294,7 +294,7 @@ class _Fit:
         pairs = forward_backward(clamped, rows.offsets, chain, q).transition
         return {"pi": pi, "q": q, "targets": targets, "transitions": pairs}, log_likelihood
 
-    def read_off(self, state: State) -> tuple[I8, F32]:
+    def read_off(self, state: State) -> tuple[Tags, F32]:
         """Labels and probabilities as ``labels`` says."""
         crowd, rows = self.task.crowd, self.rows
         offsets, scheme = crowd.corpus.token_offsets, crowd.scheme
@@ -306,7 +306,7 @@ class _Fit:
             mixed = state["targets"].sum(axis=1) > 0.5
             probabilities[mixed] = state["targets"][mixed]
         logs = np.log(np.maximum(probabilities, 1e-12, dtype=np.float64))
-        tags = viterbi(logs, offsets, Chain.legal(scheme))
+        tags = viterbi(logs, offsets, Chain.legal(scheme.grammar))
         if self.task.known is not None:
             tags = np.where(self.task.known >= 0, self.task.known, tags)
         if self.method.labels == "annotator":

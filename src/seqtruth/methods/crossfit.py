@@ -15,7 +15,7 @@ from seqtruth.data.corpus import Corpus
 from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError
-from seqtruth.kernels.arrays import F32, I8, I64, Bool
+from seqtruth.kernels.arrays import F32, I64, Bool, Tags
 from seqtruth.kernels.threads import threads
 from seqtruth.methods.folds import document_folds
 from seqtruth.predictors.base import Predictor
@@ -70,7 +70,7 @@ def train_on_all(
     members: Sequence[Predictor],
     corpus: Corpus,
     scheme: Scheme,
-    targets: I8 | F32,
+    targets: Tags | F32,
     usable: Bool,
     seed: int,
 ) -> list[Predictor]:
@@ -86,7 +86,7 @@ def train_on_all(
 
 
 def _teach(
-    model: Predictor, corpus: Corpus, scheme: Scheme, targets: I8 | F32, chosen: I64
+    model: Predictor, corpus: Corpus, scheme: Scheme, targets: Tags | F32, chosen: I64
 ) -> None:
     places = gather(corpus.token_offsets, chosen)[1]
     model.fit(corpus[chosen], targets[places], scheme=scheme)

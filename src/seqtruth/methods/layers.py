@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from seqtruth.data.corpus import Corpus
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataWarning

@@ -10,9 +10,9 @@ import numpy as np
 from seqtruth.data.crowd import Crowd
 from seqtruth.engine import Labels, MemoryParts, Parts, Sums
 from seqtruth.history import History
-from seqtruth.kernels.arrays import F32, F64, I8, Bool
-from seqtruth.kernels.vote import weighted_vote
+from seqtruth.kernels.arrays import F32, F64, Bool, Tags
 from seqtruth.methods.loop import Checkpoint, Progress, Rules, rules_for
+from seqtruth.methods.vote.weighted import weighted_vote
 from seqtruth.metrics.annotators import annotator_counts
 from seqtruth.predictors.tagger import Tagger
 
@@ -21,11 +21,11 @@ class Task(NamedTuple):
     """What a method's inside gets to work on.
 
     parts : the crowd, in one part or many.
-    known : int8[T], labels given as true (-1: none), where the crowd is in memory.
+    known : tag[T], labels given as true (-1: none), where the crowd is in memory.
     """
 
     parts: Parts
-    known: I8 | None = None
+    known: Tags | None = None
     checkpoint: Checkpoint | None = None
     progress: Progress | None = None
 
@@ -34,7 +34,7 @@ class Task(NamedTuple):
         """The whole crowd, for methods that need it in memory."""
         return self.parts.whole
 
-    def on(self, crowd: Crowd, known: I8 | None) -> Task:
+    def on(self, crowd: Crowd, known: Tags | None) -> Task:
         """The same task on another crowd in memory."""
         return self._replace(parts=MemoryParts(crowd), known=known)
 
@@ -45,13 +45,13 @@ class Task(NamedTuple):
 class Decision(NamedTuple):
     """What a method makes of a part (of the whole crowd, where that is one part).
 
-    tags, probabilities : int8[T] and float32[T, L].
+    tags, probabilities : tag[T] and float32[T, L].
     judged : bool[S], sentences labelled without any vote.
     span_confidence, sentence_confidence : float32[T] and float64[S], for methods that have better
         than what follows from ``probabilities``.
     """
 
-    tags: I8
+    tags: Tags
     probabilities: F32
     judged: Bool | None = None
     span_confidence: F32 | None = None
@@ -85,12 +85,12 @@ def decided(labels: Decide, part: Crowd) -> Decision:
 
 
 def voted(part: Crowd, weights: F64, units: F64, **how: Any) -> Decision:
-    """Labels of a part by a weighted vote (:func:`~seqtruth.kernels.vote.weighted_vote`)."""
+    """Labels of a part by a weighted vote (:func:`~seqtruth.methods.vote.weighted.weighted_vote`)."""
     vote = weighted_vote(part, weights, units, **how)
     return Decision(vote.tags, vote.probabilities)
 
 
-def settled(part: Crowd, labels: Decide, known: I8 | None) -> Decision:
+def settled(part: Crowd, labels: Decide, known: Tags | None) -> Decision:
     """The decision, with -1 in sentences that nobody labelled, no predictor judged and nobody knew."""
     found = decided(labels, part)
     lengths = np.diff(part.corpus.token_offsets)
@@ -99,7 +99,9 @@ def settled(part: Crowd, labels: Decide, known: I8 | None) -> Decision:
         has |= found.judged
     if known is not None:
         has[np.repeat(np.arange(part.n_sentences), lengths)[known >= 0]] = True
-    return found._replace(tags=np.where(np.repeat(has, lengths), found.tags, np.int8(-1)))
+    return found._replace(
+        tags=np.where(np.repeat(has, lengths), found.tags, found.tags.dtype.type(-1))
+    )
 
 
 def judged(part: Crowd, labels: Callable[[Crowd], Decision]) -> Sums:

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.spans import extract
-from seqtruth.kernels.arrays import I8, I16, I32, I64
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.agreement import RowPairs, alpha_sums, compare_rows, compare_spans
 from seqtruth.metrics.score import ratio
 
 
@@ -126,16 +125,17 @@ def pairs(crowd: Crowd, strict: str = "conlleval") -> Pairs:
     n_annotators = max(1, crowd.n_annotators)
     key = crowd.row_annotator[left].astype(np.int64) * n_annotators + crowd.row_annotator[right]
     names, pair = np.unique(key, return_inverse=True)
+    both = RowPairs(left, right, pair)
     n_labels = max(1, crowd.n_labels)
     agree = np.zeros(len(names), np.int64)
     margins = np.zeros((len(names), 2, n_labels), np.int64)
-    _compare_rows(crowd.tags, crowd.row_offsets, left, right, pair, agree, margins)
+    compare_rows(crowd.tags, crowd.row_offsets, both, agree, margins)
     tokens = margins[:, 0].sum(axis=1)
 
     spans = extract(crowd.tags, crowd.row_offsets, crowd.scheme, strict)
     row_spans = np.searchsorted(spans.sequence, np.arange(crowd.n_rows + 1))
     common, total = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
-    _compare_spans(row_spans, spans.start, spans.end, spans.type, left, right, pair, common, total)
+    compare_spans(spans, row_spans, both, common, total)
 
     observed = ratio(agree, tokens)
     expected = ratio((margins[:, 0] * margins[:, 1].astype(np.float64)).sum(axis=1), tokens**2.0)
@@ -169,9 +169,7 @@ def krippendorff_alpha(crowd: Crowd) -> float:
     1.0
     """
     totals = np.zeros(max(1, crowd.n_labels), np.int64)
-    disagreement = _alpha_sums(
-        crowd.tags, crowd.row_offsets, crowd.sentence_rows, crowd.corpus.token_offsets, totals
-    )
+    disagreement = alpha_sums(crowd.view, totals)
     values = totals.astype(np.float64)
     n = values.sum()
     expected = n**2 - (values**2).sum()
@@ -191,75 +189,6 @@ def _row_pairs(
     left = np.repeat(row, partners)
     first = np.concatenate([[0], np.cumsum(partners)])[:-1]
     return left, left + 1 + np.arange(len(left)) - np.repeat(first, partners)
-
-
-@kernel
-def _compare_rows(
-    tags: I8, row_offsets: I64, left: I64, right: I64, pair: I64, agree: I64, margins: I64
-) -> None:
-    for k in range(len(left)):
-        p = pair[k]
-        a, b = row_offsets[left[k]], row_offsets[right[k]]
-        for i in range(row_offsets[left[k] + 1] - a):
-            x, y = tags[a + i], tags[b + i]
-            if x >= 0 and y >= 0:
-                margins[p, 0, x] += 1
-                margins[p, 1, y] += 1
-                if x == y:
-                    agree[p] += 1
-
-
-@kernel
-def _compare_spans(
-    row_spans: I64,
-    start: I32,
-    end: I32,
-    kind: I16,
-    left: I64,
-    right: I64,
-    pair: I64,
-    common: I64,
-    total: I64,
-) -> None:
-    for k in range(len(left)):
-        p = pair[k]
-        i, i_end = row_spans[left[k]], row_spans[left[k] + 1]
-        j, j_end = row_spans[right[k]], row_spans[right[k] + 1]
-        total[p] += (i_end - i) + (j_end - j)
-        while i < i_end and j < j_end:
-            if start[i] < start[j]:
-                i += 1
-            elif start[i] > start[j]:
-                j += 1
-            else:
-                if end[i] == end[j] and kind[i] == kind[j]:
-                    common[p] += 1
-                i += 1
-                j += 1
-
-
-@kernel
-def _alpha_sums(
-    tags: I8, row_offsets: I64, sentence_rows: I64, token_offsets: I64, totals: I64
-) -> float:
-    counts = np.zeros(len(totals), np.int64)
-    disagreement = 0.0
-    for s in range(len(sentence_rows) - 1):
-        for i in range(token_offsets[s + 1] - token_offsets[s]):
-            counts[:] = 0
-            votes = 0
-            for r in range(sentence_rows[s], sentence_rows[s + 1]):
-                tag = tags[row_offsets[r] + i]
-                if tag >= 0:
-                    counts[tag] += 1
-                    votes += 1
-            if votes >= 2:
-                squares = 0
-                for c in range(len(counts)):
-                    squares += counts[c] * counts[c]
-                    totals[c] += counts[c]
-                disagreement += (votes * votes - squares) / (votes - 1)
-    return disagreement
 
 
 def _mean(values: npt.NDArray[np.float64]) -> float:

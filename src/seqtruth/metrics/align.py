@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from seqtruth import archive
-from seqtruth.data import spans
-from seqtruth.data.crowd import Crowd, Labelling
-from seqtruth.data.ragged import gather
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, InputError
 from seqtruth.io import read, read_gold
@@ -93,11 +92,11 @@ def align(result: Source, gold: Source, sentences: Sentences | None = None) -> A
     ours, theirs = as_labelling(result), as_labelling(gold)
     chosen = choose(ours.corpus, sentences)
     partner = match_sentences(ours.corpus, theirs.corpus, chosen, asked=sentences is not None)
-    labelled = has_labels(theirs)
+    labelled = theirs.labelled
     keep = np.zeros(len(chosen), np.bool_)
     keep[partner >= 0] = labelled[partner[partner >= 0]]
     places = chosen[keep]
-    ours, theirs = one_scheme(_take(ours, places), _take(theirs, partner[keep]))
+    ours, theirs = one_scheme(ours.take(places), theirs.take(partner[keep]))
     missing = int(labelled.sum()) - len(places) if sentences is None else 0
     return Aligned(ours, theirs, places, len(chosen) - len(places), missing)
 
@@ -124,42 +123,9 @@ def one_scheme(ours: Labelling, theirs: Labelling) -> tuple[Labelling, Labelling
                 fix="read both with the same scheme=",
             )
         if a == "io":
-            ours = _respell(ours, b)
+            ours = ours.respell(b)
         else:
-            theirs = _respell(theirs, a)
+            theirs = theirs.respell(a)
     kind = ours.scheme.kind
     union = Scheme.of(kind, {*ours.scheme.labels, *theirs.scheme.labels})
-    return _recode(ours, union), _recode(theirs, union)
-
-
-def recoding(source: Scheme, target: Scheme) -> npt.NDArray[np.int8]:
-    """Table from label numbers in ``source`` to those in ``target``; its last entry keeps -1."""
-    return np.array([target.index(label) for label in source.labels] + [-1], np.int8)
-
-
-def _respell(labelling: Labelling, kind: str) -> Labelling:
-    target = Scheme.of(kind, [f"I-{name}" for name in labelling.scheme.types])
-    offsets = labelling.corpus.token_offsets
-    tags = spans.convert(labelling.tags, offsets, labelling.scheme, target)
-    return Labelling(labelling.corpus, target, tags)
-
-
-def _recode(labelling: Labelling, scheme: Scheme) -> Labelling:
-    if labelling.scheme == scheme:
-        return labelling
-    tags = recoding(labelling.scheme, scheme)[labelling.tags]
-    return Labelling(labelling.corpus, scheme, tags)
-
-
-def _take(labelling: Labelling, places: npt.NDArray[np.int64]) -> Labelling:
-    if np.array_equal(places, np.arange(labelling.corpus.n_sentences)):
-        return labelling
-    _, flat = gather(labelling.corpus.token_offsets, places)
-    return Labelling(labelling.corpus[places], labelling.scheme, labelling.tags[flat])
-
-
-def has_labels(labelling: Labelling) -> npt.NDArray[np.bool_]:
-    """Whether each sentence has any label (a sentence without tokens lacks nothing)."""
-    offsets = labelling.corpus.token_offsets
-    total = np.concatenate([[0], np.cumsum(labelling.tags >= 0)])
-    return np.asarray((np.diff(total[offsets]) > 0) | (np.diff(offsets) == 0))
+    return ours.recode(union), theirs.recode(union)

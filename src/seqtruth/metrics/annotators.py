@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data.crowd import Crowd, Labelling
-from seqtruth.data.scheme import BEGIN, OUTSIDE, SINGLE, Scheme
-from seqtruth.data.spans import convert, needs_begin, opens
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
+from seqtruth.data.scheme import Scheme
+from seqtruth.data.spans import convert, reading
 from seqtruth.errors import DataError
-from seqtruth.kernels.arrays import I8, I16, I32, I64
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.annotator_counts import Gold, count_spans_chunk
+from seqtruth.kernels.arrays import I64, Tags
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
-from seqtruth.metrics.align import Source, as_labelling, one_scheme, recoding
+from seqtruth.metrics.align import Source, as_labelling, one_scheme
 from seqtruth.metrics.score import ratio
 from seqtruth.metrics.sentences import Sentences, choose, match_sentences
 
@@ -118,14 +119,14 @@ def annotator_scores(
     """
     truth = as_labelling(gold)
     partner = _partners(crowd, truth, sentences)
-    tags, recode, truth, scheme = _rows_and_gold(crowd, truth)
-    offsets = truth.corpus.token_offsets
-    counts = _counts(crowd, tags, recode, partner, truth.tags, offsets, scheme, strict)
+    tags, labels, truth = _rows_and_gold(crowd, truth)
+    gold_ = Gold(partner, truth.tags, truth.corpus.token_offsets)
+    counts = _counts(crowd, tags, labels, gold_, truth.scheme, strict)
     return AnnotatorScores.of(crowd.annotators, counts, strict)
 
 
 def annotator_counts(
-    crowd: Crowd, tags: npt.NDArray[np.int8], strict: str = "conlleval"
+    crowd: Crowd, tags: Tags, strict: str = "conlleval"
 ) -> dict[str, npt.NDArray[np.int64]]:
     """What every annotator's scores are made of, against tags of the crowd's own tokens.
 
@@ -134,19 +135,18 @@ def annotator_counts(
     Parameters
     ----------
     crowd : the annotations.
-    tags : int8[T], labels of the crowd's own scheme to hold them against (-1: none).
+    tags : tag[T], labels of the crowd's own scheme to hold them against (-1: none).
     strict : the reading of spans.
 
     Examples
     --------
     >>> crowd = Crowd.of({"ann": [["B-PER", "O"]], "bob": [["O", "O"]]}, [["Ann", "ran"]])
-    >>> counts = annotator_counts(crowd, np.array([0, 2], np.int8))
+    >>> counts = annotator_counts(crowd, crowd.scheme.encode(["B-PER", "O"]))
     >>> counts["correct"].tolist(), AnnotatorScores.of(crowd.annotators, counts).recall.tolist()
     ([1, 0], [1.0, 0.0])
     """
-    same, recode = np.arange(crowd.n_sentences), recoding(crowd.scheme, crowd.scheme)
-    offsets = crowd.corpus.token_offsets
-    return _counts(crowd, crowd.tags, recode, same, tags, offsets, crowd.scheme, strict)
+    gold = Gold(np.arange(crowd.n_sentences), tags, crowd.corpus.token_offsets)
+    return _counts(crowd, crowd.tags, crowd.scheme, gold, crowd.scheme, strict)
 
 
 def _partners(crowd: Crowd, truth: Labelling, sentences: Sentences | None) -> npt.NDArray[np.int64]:
@@ -162,113 +162,21 @@ def _partners(crowd: Crowd, truth: Labelling, sentences: Sentences | None) -> np
 
 
 def _counts(
-    crowd: Crowd,
-    tags: I8,
-    recode: I8,
-    partner: I64,
-    gold: I8,
-    gold_offsets: I64,
-    scheme: Scheme,
-    strict: str,
+    crowd: Crowd, tags: Tags, labels: Scheme, gold: Gold, scheme: Scheme, strict: str
 ) -> dict[str, I64]:
-    """Counts of every annotator, sentence by sentence."""
-    demand_begin = needs_begin(scheme, strict)
-    offsets, rows = crowd.corpus.token_offsets, crowd.sentence_rows
-    first_tag = crowd.row_offsets[rows]
+    """Counts of every annotator; ``tags`` are the crowd's in ``labels``, the gold's are in ``scheme``."""
+    by, view = reading(scheme, strict), crowd.view._replace(tags=tags)
+    table = scheme.recoding(labels.labels)
 
     def run(a: int, b: int) -> I64:
         out = np.zeros((len(COUNTS), crowd.n_annotators), np.int64)
-        _count_chunk(
-            tags, recode, first_tag, offsets, rows, crowd.row_annotator, a, b, partner, gold,
-            gold_offsets, scheme.roles, scheme.type_of, demand_begin, out,
-        )  # fmt: skip
+        count_spans_chunk(view, a, b, table, gold, by, out)
         return out
 
     total = np.zeros((len(COUNTS), crowd.n_annotators), np.int64)
-    for part in map_chunks(run, chunk_bounds(offsets)):
+    for part in map_chunks(run, chunk_bounds(view.token_offsets)):
         total += part
     return dict(zip(COUNTS, total, strict=True))
-
-
-@kernel
-def _read_spans(
-    tags: I8, recode: I8, at: int, n: int, roles: I8, type_of: I16, demand_begin: bool, out: I32
-) -> tuple[int, bool]:
-    """Spans of one row as (start, end, type) into ``out``; how many, and whether any tag is given."""
-    found, known = 0, False
-    open_at, open_type, prev_role, prev_type = -1, -1, OUTSIDE, -1
-    for i in range(n + 1):
-        role, this = OUTSIDE, -1
-        if i < n and tags[at + i] >= 0:
-            known = True
-            tag = recode[tags[at + i]]
-            role, this = roles[tag], type_of[tag]
-        if role == OUTSIDE and prev_role == OUTSIDE:
-            continue
-        begins = opens(role, this, prev_role, prev_type)
-        if open_at >= 0 and (role == OUTSIDE or begins):
-            out[found, 0], out[found, 1], out[found, 2] = open_at, i, open_type
-            found += 1
-            open_at = -1
-        if begins and (not demand_begin or role == BEGIN or role == SINGLE):
-            open_at, open_type = i, this
-        prev_role, prev_type = role, this
-    return found, known
-
-
-@kernel
-def _count_chunk(
-    tags: I8,
-    recode: I8,
-    first_tag: I64,
-    offsets: I64,
-    sentence_rows: I64,
-    row_annotator: I32,
-    first: int,
-    last: int,
-    partner: I64,
-    gold: I8,
-    gold_offsets: I64,
-    roles: I8,
-    type_of: I16,
-    demand_begin: bool,
-    out: I64,
-) -> None:
-    longest = 1
-    for s in range(first, last):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    wanted, given = np.empty((longest, 3), np.int32), np.empty((longest, 3), np.int32)
-    same = np.arange(len(roles)).astype(np.int8)
-    for s in range(first, last):
-        if partner[s] < 0 or sentence_rows[s] == sentence_rows[s + 1]:
-            continue
-        n, at = offsets[s + 1] - offsets[s], gold_offsets[partner[s]]
-        n_gold, known = _read_spans(gold, same, at, n, roles, type_of, demand_begin, wanted)
-        # a row counts where he said anything and there is anything to compare it with
-        if n > 0 and not known:
-            continue
-        for r in range(sentence_rows[s], sentence_rows[s + 1]):
-            row = first_tag[s] + (r - sentence_rows[s]) * n
-            n_given, said = _read_spans(tags, recode, row, n, roles, type_of, demand_begin, given)
-            if n > 0 and not said:
-                continue
-            annotator, j = row_annotator[r], 0
-            out[0, annotator] += 1
-            out[3, annotator] += n_gold
-            for m in range(n_given):
-                start, end = given[m, 0], given[m, 1]
-                # what lies on a token without gold cannot be judged
-                judged = True
-                for i in range(start, end):
-                    judged = judged and gold[at + i] >= 0
-                if not judged:
-                    continue
-                out[2, annotator] += 1
-                while j < n_gold and wanted[j, 0] < start:
-                    j += 1
-                if j < n_gold and wanted[j, 0] == start:
-                    if wanted[j, 1] == end and wanted[j, 2] == given[m, 2]:
-                        out[1, annotator] += 1
 
 
 def correlate(
@@ -340,15 +248,12 @@ def average_ranks(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return np.asarray((last - (count - 1) / 2)[group], np.float64)
 
 
-def _rows_and_gold(
-    crowd: Crowd, truth: Labelling
-) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8], Labelling, Scheme]:
-    """The crowd's tags, a table from them to one scheme, and the gold under that scheme."""
+def _rows_and_gold(crowd: Crowd, truth: Labelling) -> tuple[Tags, Scheme, Labelling]:
+    """The crowd's tags, the scheme that they are numbers of, and the gold under one that knows both."""
     nothing = crowd.corpus.take(np.zeros(0, np.int64))
-    empty = Labelling(nothing, crowd.scheme, np.zeros(0, np.int8))
+    empty = Labelling(nothing, crowd.scheme, crowd.scheme.unlabelled(0))
     like, truth = one_scheme(empty, truth)
-    scheme, tags = like.scheme, crowd.tags
-    if scheme.kind != crowd.scheme.kind:
-        tags = convert(tags, crowd.row_offsets, crowd.scheme, scheme)
-        return tags, recoding(scheme, scheme), truth, scheme
-    return tags, recoding(crowd.scheme, scheme), truth, scheme
+    if like.scheme.kind != crowd.scheme.kind:
+        tags = convert(crowd.tags, crowd.row_offsets, crowd.scheme, like.scheme)
+        return tags, like.scheme, truth
+    return crowd.tags, crowd.scheme, truth

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seqtruth.data.corpus import Corpus
-from seqtruth.data.crowd import Labelling
+from seqtruth.data.labelling import Labelling
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.metrics.align import Aligned, Source, align, as_labelling
 from seqtruth.metrics.score import ratio

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data.crowd import Labelling
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
 from seqtruth.data.spans import extract
 from seqtruth.errors import DataError, ParameterError
-from seqtruth.metrics.align import Aligned, Source, align, as_labelling, has_labels
+from seqtruth.metrics.align import Aligned, Source, align, as_labelling
 from seqtruth.metrics.score import ratio
 from seqtruth.metrics.selective import SHARES, Selective, selective_scores
 from seqtruth.metrics.sentences import Sentences
@@ -184,7 +184,7 @@ def _judge(
         parts["span"] = calibration_score(values, matches.correct, n_bins)
     if sentence is not None:
         values = _column(sentence, ours.corpus.n_sentences, "sentence")[pair.places]
-        right, known = (counts == counts[:, :1]).all(axis=1), has_labels(pair.result)
+        right, known = (counts == counts[:, :1]).all(axis=1), pair.result.labelled
         parts["sentence"] = calibration_score(values[known], right[known], n_bins)
     selective: tuple[Selective, ...] = ()
     ranking = sentence if ranking is None else ranking

@@ -15,15 +15,17 @@ import numpy as np
 import pyarrow.compute as pc
 
 from seqtruth.data.corpus import Corpus
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
-from seqtruth.data.scheme import BEGIN, INSIDE, Scheme
+from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError
 from seqtruth.io.documents import Document, Notes
 from seqtruth.io.from_documents import CrowdBuilder, Cutting
 from seqtruth.io.same_text import align_texts, joined
 from seqtruth.io.to_documents import documents_of, place_of_sentences
 from seqtruth.kernels.arrays import F32, I64
+from seqtruth.kernels.spans import BEGIN, INSIDE
 from seqtruth.metrics.sentences import Sentences, choose
 from seqtruth.result import Result
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data.crowd import Labelling
+from seqtruth.data.labelling import Labelling
+from seqtruth.kernels.arrays import Tags
 from seqtruth.metrics.align import check_aligned
 from seqtruth.metrics.score import Averages, ratio
 from seqtruth.metrics.sentences import Sentences, choose
@@ -45,7 +46,7 @@ def label_set_scores(
     """
     check_aligned(result, gold)
     chosen = choose(gold.corpus, sentences)
-    ours = _label_sets(np.where(gold.tags < 0, np.int8(-1), result.tags), gold)[chosen]
+    ours = _label_sets(np.where(gold.tags < 0, gold.tags.dtype.type(-1), result.tags), gold)[chosen]
     theirs = _label_sets(gold.tags, gold)[chosen]
     has_gold = theirs.any(axis=1)
     ours, theirs = ours[has_gold], theirs[has_gold]
@@ -59,7 +60,7 @@ def label_set_scores(
     )
 
 
-def _label_sets(tags: npt.NDArray[np.int8], like: Labelling) -> npt.NDArray[np.bool_]:
+def _label_sets(tags: Tags, like: Labelling) -> npt.NDArray[np.bool_]:
     """bool[S, L]: does the label occur in the sentence?"""
     offsets = like.corpus.token_offsets
     present = np.zeros((like.corpus.n_sentences, len(like.scheme.labels)), np.bool_)

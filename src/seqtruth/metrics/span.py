@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from seqtruth.data.crowd import Labelling
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.spans import Spans, extract
+from seqtruth.kernels.arrays import Tags
 from seqtruth.metrics.align import check_aligned
 from seqtruth.metrics.score import Score
 from seqtruth.metrics.sentences import Sentences, choose
@@ -56,7 +57,7 @@ def match(result: Labelling, gold: Labelling, strict: str = "conlleval") -> Matc
 
 
 def judgeable(
-    spans: Spans, gold_tags: npt.NDArray[np.int8], offsets: npt.NDArray[np.int64]
+    spans: Spans, gold_tags: Tags, offsets: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.bool_]:
     """Whether each span lies on tokens that all have a gold label."""
     unknown = np.concatenate([[0], np.cumsum(gold_tags < 0)])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from seqtruth.data.crowd import Labelling
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
 from seqtruth.errors import ParameterError
 from seqtruth.metrics.align import check_aligned

@@ -13,11 +13,12 @@ import numpy as np
 
 from seqtruth import archive
 from seqtruth.cost import Cost
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import InputError
 from seqtruth.history import History
-from seqtruth.kernels.arrays import F64, I8
+from seqtruth.kernels.arrays import F64, Tags
 from seqtruth.methods import Aggregator
 from seqtruth.paper.code_digest import code_digest
 from seqtruth.result import Result
@@ -46,21 +47,21 @@ class Run:
     """What came out.
 
     scheme : of ``tags`` and of what the tagger said.
-    tags : int8[T] on the job's crowd.
+    tags : tag[T] on the job's crowd.
     held_out : int8 tags of the trained tagger by name of the text.
     weight : float64[W].
     """
 
     scheme: Scheme
-    tags: I8
-    held_out: dict[str, I8]
+    tags: Tags
+    held_out: dict[str, Tags]
     weight: F64
     history: History
     parameters: dict[str, Any]
     cost: Cost
 
     @classmethod
-    def of(cls, result: Result, held_out: dict[str, I8], cost: Cost) -> Run:
+    def of(cls, result: Result, held_out: dict[str, Tags], cost: Cost) -> Run:
         return cls(
             result.scheme, result.tags, held_out, result.annotators.weight, result.history,
             result.provenance["parameters"], cost,

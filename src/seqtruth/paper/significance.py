@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.metrics import Comparison, paired_bootstrap
 from seqtruth.paper.tables import markdown, signed
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from seqtruth.cost import measured
 from seqtruth.errors import ConvergenceWarning, MissingExtraError
-from seqtruth.kernels.arrays import I8
+from seqtruth.kernels.arrays import Tags
 from seqtruth.methods import Aggregator
 from seqtruth.paper.material import Material, opener
 from seqtruth.paper.runs import Job, Run, file_name, fingerprint
@@ -161,7 +161,7 @@ class Workshop:
         self.made += 1
 
 
-def _tag(result: Result, material: Material) -> dict[str, I8]:
+def _tag(result: Result, material: Material) -> dict[str, Tags]:
     """What the trained tagger makes of the held-out texts."""
     if result.tagger is None:
         return {}

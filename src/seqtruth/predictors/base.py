@@ -12,10 +12,10 @@ from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError
-from seqtruth.kernels.arrays import F32, F64, I8
+from seqtruth.kernels.arrays import F32, F64, Tags
 
 Tokens = Corpus | Sequence[Sequence[str]]
-Targets = I8 | F32 | F64 | Sequence[Sequence[str]]
+Targets = Tags | F32 | F64 | Sequence[Sequence[str]]
 
 
 @runtime_checkable
@@ -34,7 +34,7 @@ class Predictor(Protocol):
         scheme: Scheme | None = None,
         weights: F64 | None = None,
     ) -> Self:
-        """Learn from flat tags int8[T], soft tags float[T, L], or lists of label strings.
+        """Learn from flat tags tag[T], soft tags float[T, L], or lists of label strings.
 
         ``scheme`` says what the numbers mean (found from strings where not given); ``weights[S]``
         is how much each sentence counts.
@@ -74,7 +74,7 @@ def as_targets(corpus: Corpus, tags: Targets, scheme: Scheme | None) -> tuple[F6
     if not isinstance(tags, np.ndarray):
         crowd = Crowd.of({"tags": tags}, [corpus.words(s) for s in range(corpus.n_sentences)])
         if scheme is not None:
-            crowd = crowd.with_labels(scheme)
+            crowd = crowd.recode(scheme)
         return as_targets(corpus, crowd.labelling().tags, crowd.scheme)
     if scheme is None:
         raise DataError("numbered tags need a scheme that says what they mean")

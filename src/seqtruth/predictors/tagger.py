@@ -11,7 +11,7 @@ import numpy as np
 
 from seqtruth import archive
 from seqtruth.data.corpus import Corpus
-from seqtruth.data.crowd import Labelling
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, InputError
 from seqtruth.kernels.arrays import F32
@@ -45,7 +45,7 @@ class Tagger:
         """Labels of a corpus and the probability of each, float32[T]."""
         probabilities = self.predictor.predict_proba(corpus)
         scores = np.log(np.maximum(probabilities, 1e-12))
-        tags = viterbi(scores, corpus.token_offsets, Chain.legal(self.scheme))
+        tags = viterbi(scores, corpus.token_offsets, Chain.legal(self.scheme.grammar))
         chosen = probabilities[np.arange(len(tags)), tags]
         return Labelling(corpus, self.scheme, tags), chosen
 

@@ -30,4 +30,4 @@ def beside(crowd: Crowd, result: Result) -> Crowd:
             )
         crowd = crowd.respell(kind)
     union = Scheme.of(kind, {*crowd.scheme.labels, *result.scheme.labels})
-    return crowd.with_labels(union)
+    return crowd.recode(union)

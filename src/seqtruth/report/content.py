@@ -66,8 +66,8 @@ def annotators(result: Result, crowd: Crowd | None) -> list[Row]:
     annotators = result.annotators
     shares: list[tuple[tuple[float, bool], ...]] = [()] * len(annotators.names)
     if crowd is not None and crowd.scheme.kind != "plain":
-        recode = [crowd.scheme.index(label) for label in result.scheme.labels]
-        found = mistakes(crowd, np.array([*recode, -1], np.int8)[result.tags])
+        recode = crowd.scheme.recoding(result.scheme.labels)
+        found = mistakes(crowd, recode[result.tags])
         columns = np.stack([found.missed, found.boundary, found.type, found.invented], axis=1)
         place = dict(zip(crowd.annotators, columns.tolist(), strict=True))
         unknown = [math.nan] * 4

@@ -9,7 +9,7 @@ import numpy as np
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
 from seqtruth.data.spans import Spans, extract
-from seqtruth.kernels.arrays import F64, I8, I64, Bool
+from seqtruth.kernels.arrays import F64, I64, Bool, Tags
 from seqtruth.metrics.score import ratio
 from seqtruth.metrics.span import keep_spans
 
@@ -32,7 +32,7 @@ class Mistakes:
     invented: F64
 
 
-def mistakes(crowd: Crowd, tags: I8) -> Mistakes:
+def mistakes(crowd: Crowd, tags: Tags) -> Mistakes:
     """Compare every row of the crowd with the aggregated ``tags``, numbered by the crowd's scheme."""
     _, flat = gather(crowd.corpus.token_offsets, crowd.row_sentence.astype(np.int64))
     offsets = crowd.row_offsets

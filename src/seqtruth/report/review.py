@@ -10,7 +10,7 @@ import numpy as np
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import extract
-from seqtruth.kernels.arrays import F64, I8
+from seqtruth.kernels.arrays import F64, Tags
 from seqtruth.report.content import clip, colour
 from seqtruth.result import Result
 
@@ -117,7 +117,7 @@ def _words(result: Result, s: int) -> list[str]:
     return [str(i + 1) for i in range(len(result.corpus.words(s)))]
 
 
-def _spans(tags: I8, scheme: Scheme) -> list[_Span]:
+def _spans(tags: Tags, scheme: Scheme) -> list[_Span]:
     found = extract(tags, np.array([0, len(tags)], np.int64), scheme)
     return [
         (a, b, scheme.types[kind])

@@ -18,10 +18,11 @@ import numpy as np
 import pyarrow as pa
 
 from seqtruth.data.corpus import Corpus
-from seqtruth.data.crowd import Crowd, Labelling
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
 from seqtruth.errors import ParameterError
-from seqtruth.kernels.arrays import I8, I64, Bool
+from seqtruth.kernels.arrays import I64, Bool, Tags
 from seqtruth.kernels.random import sentence_keys
 from seqtruth.simulation.cast import DEFAULT_CAST, VICES, Annotator, parse
 from seqtruth.simulation.reading import Truth, number, uniform
@@ -67,7 +68,7 @@ def simulate(
     _check(cast, per_sentence, difficulty)
     truth = Truth.of(labelling, seed, difficulty)
     seen = _assign(labelling.corpus, truth.sentences, cast, seed, per_sentence)
-    work: dict[str, I8] = {}
+    work: dict[str, Tags] = {}
     for one in _sources_first(cast):
         tags = truth.labelled_by(one)
         if one.copies is not None:
@@ -85,7 +86,7 @@ def simulate(
         np.concatenate([work[one.name][mine] for one, mine in zip(cast, flat, strict=True)]),
         labelling.scheme.kind,
     )
-    return crowd.with_labels(labelling.scheme)
+    return crowd.recode(labelling.scheme)
 
 
 def _check(cast: tuple[Annotator, ...], per_sentence: int | None, difficulty: float) -> None:

@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from seqtruth.data.corpus import Corpus
-from seqtruth.data.crowd import Labelling
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
 from seqtruth.data.spans import Spans, extract, paint
-from seqtruth.kernels.arrays import F64, I8, I64, U64, Bool
+from seqtruth.kernels.arrays import F64, I64, U64, Bool, Tags
 from seqtruth.kernels.random import sentence_keys
 from seqtruth.simulation.cast import Annotator
 
@@ -70,13 +70,13 @@ class Truth:
             strength[np.array(capital, np.bool_) & (self.tokens[1] > 0)] = 1.0
         return np.where(_inside(self.spans, self.offsets), 0.0, strength)
 
-    def labelled_by(self, one: Annotator) -> I8:
+    def labelled_by(self, one: Annotator) -> Tags:
         """His own work on all sentences, whether or not he is given them."""
         keys = sentence_keys(self.corpus.sentence_ids, number(self.seed, one.name))
         if self.gold.scheme.kind == "plain":
             return self._plain(one, keys)
         if not self.gold.scheme.types:
-            return np.full(self.corpus.n_tokens, self.gold.scheme.outside, np.int8)
+            return np.full(self.corpus.n_tokens, self.gold.scheme.outside, self.gold.tags.dtype)
         if one.spam:
             spans = self._at_random(keys)
         else:
@@ -156,7 +156,7 @@ class Truth:
         kind = (uniform(keys, place * 8 + _TYPE) * n_types).astype(np.int64)
         return _spans(sentence, place, end, kind)
 
-    def _plain(self, one: Annotator, keys: U64) -> I8:
+    def _plain(self, one: Annotator, keys: U64) -> Tags:
         sentence, place = self.tokens
         if one.spam:
             n_labels = len(self.gold.scheme.labels)
@@ -164,7 +164,7 @@ class Truth:
         else:
             draws = self._draws(keys, sentence, place)
             tags = self._confused(one, draws, place * 8, self.gold.tags.astype(np.int64))
-        return np.where(self.gold.tags >= 0, tags, -1).astype(np.int8)
+        return np.where(self.gold.tags >= 0, tags, -1).astype(self.gold.tags.dtype)
 
 
 def _spans(sentence: I64, start: I64, end: I64, kind: I64) -> Spans:

@@ -8,6 +8,7 @@ One call each, for the tests of a package that brings its own::
         check_method(MyMethod)
 """
 
+from seqtruth.testing.formats import check_format
 from seqtruth.testing.material import ConformanceError, small_crowd
 from seqtruth.testing.methods import CHECKS, Check, check_method, checks_of
 from seqtruth.testing.predictors import check_predictor
@@ -16,6 +17,7 @@ __all__ = [
     "CHECKS",
     "Check",
     "ConformanceError",
+    "check_format",
     "check_method",
     "check_predictor",
     "checks_of",

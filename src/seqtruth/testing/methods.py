@@ -13,7 +13,7 @@ import numpy as np
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataWarning
-from seqtruth.kernels.chain import is_legal
+from seqtruth.kernels.grammar import is_legal
 from seqtruth.methods.base import Aggregator
 from seqtruth.result import Result
 from seqtruth.testing.material import ConformanceError, small_crowd
@@ -155,7 +155,7 @@ def check_output_is_well_formed(method: Aggregator) -> None:
             np.isfinite(result.annotators.weight).all(), f"weights are not finite ({kind})", method
         )
         if method.promises_legal:
-            legal = is_legal(result.tags, crowd.corpus.token_offsets, crowd.scheme)
+            legal = is_legal(result.tags, crowd.corpus.token_offsets, crowd.scheme.grammar)
             _demand(legal.all(), f"promised legal labels and broke the promise ({kind})", method)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from seqtruth.data.corpus import Corpus
-from seqtruth.data.crowd import Labelling
+from seqtruth.data.labelling import Labelling
 from seqtruth.kernels.arrays import F32
 from seqtruth.predictors.base import Predictor
 from seqtruth.testing.material import ConformanceError, small_crowd

@@ -18,7 +18,7 @@ from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataError, DataWarning, ParameterError
 from seqtruth.history import Step
-from seqtruth.kernels.chain import is_legal
+from seqtruth.kernels.grammar import is_legal
 from seqtruth.methods import crossfit
 from seqtruth.methods.accord.accord import Accord
 from seqtruth.methods.crossfit import cross_fit, train_on_all
@@ -63,7 +63,7 @@ def test_better_than_its_parts(demo: st.datasets.Dataset, flagship: st.Result) -
 
 def test_everything_is_there_and_in_range(demo: st.datasets.Dataset, flagship: st.Result) -> None:
     crowd, labels = demo.crowd, demo.crowd.n_labels
-    assert is_legal(flagship.tags, crowd.corpus.token_offsets, crowd.scheme).all()
+    assert is_legal(flagship.tags, crowd.corpus.token_offsets, crowd.scheme.grammar).all()
     assert flagship.probabilities.shape == (crowd.n_tokens, labels)
     np.testing.assert_allclose(flagship.probabilities.sum(axis=1), 1.0, atol=1e-5)
     shapes = {
@@ -197,7 +197,7 @@ def part(demo: st.datasets.Dataset) -> tuple[Crowd, st.Result]:
 def test_every_switch_does_something(switch: dict[str, Any], part: tuple[Crowd, st.Result]) -> None:
     crowd, usual = part
     result = Accord(**({"predictor": CRF(max_iter=6)} | switch)).fit(crowd)
-    assert is_legal(result.tags, crowd.corpus.token_offsets, crowd.scheme).all()
+    assert is_legal(result.tags, crowd.corpus.token_offsets, crowd.scheme.grammar).all()
     np.testing.assert_allclose(result.probabilities.sum(axis=1), 1.0, atol=1e-5)
     assert np.isfinite(result.history.objective).all()
     different = not np.array_equal(result.probabilities, usual.probabilities)
@@ -252,7 +252,7 @@ def test_one_known_tag_leaves_the_path_legal() -> None:
     gold = Crowd.of({"gold": [row]}, [["x"] * n], "iob2", ["s0"])
     result = Accord(predictor=None, evidence=1e-3, threshold=0.6).fit(crowd, gold)
     assert result.scheme.labels[result.tags[4]] == "I-A"
-    assert is_legal(result.tags, crowd.corpus.token_offsets, crowd.scheme).all()
+    assert is_legal(result.tags, crowd.corpus.token_offsets, crowd.scheme.grammar).all()
 
 
 def test_sentences_with_gold_and_no_vote_teach_the_tagger() -> None:

@@ -14,7 +14,6 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import extract
 from seqtruth.kernels.chain import Chain
-from seqtruth.kernels.span_decoding import Decoded, best_spans
 from seqtruth.methods.accord.accord import Accord
 from seqtruth.methods.accord.calibration import (
     STRENGTH,
@@ -28,6 +27,7 @@ from seqtruth.methods.accord.calibration import (
     logit,
     raw_confidence,
 )
+from seqtruth.methods.accord.span_choice import Decoded, best_spans
 from seqtruth.methods.bayes.sequence_model import label_scores
 from seqtruth.metrics import calibration
 from seqtruth.testing import small_crowd
@@ -41,7 +41,7 @@ def decoded(seed: int, scheme: Scheme = SCHEME, threshold: float | None = 0.35) 
     rng = np.random.default_rng(seed)
     offsets = np.concatenate([[0], np.cumsum([*rng.integers(1, 8, 6), 0, 3])])
     scores = rng.normal(0, 2, (int(offsets[-1]), len(scheme.labels)))
-    return best_spans(scores, offsets, Chain.legal(scheme), scheme, threshold), offsets
+    return best_spans(scores, offsets, Chain.legal(scheme.grammar), scheme, threshold), offsets
 
 
 def spans_of(tags: np.ndarray, scheme: Scheme) -> set[tuple[int, int, int]]:
@@ -151,7 +151,7 @@ def test_the_one_asked_is_not_heard() -> None:
 
     def decode(scores: np.ndarray, offsets: np.ndarray) -> Decoded:
         heard.append((scores, offsets))
-        return best_spans(scores, offsets, Chain.legal(crowd.scheme), crowd.scheme, 0.35)
+        return best_spans(scores, offsets, Chain.legal(crowd.scheme.grammar), crowd.scheme, 0.35)
 
     scores = rest + share * label_scores(crowd, table)
     lines = confirmed_lines(crowd, table, share, scores, decode)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.scheme import Scheme
-from seqtruth.kernels.chain import Chain, forward_backward, is_legal, viterbi
+from seqtruth.kernels.chain import Chain, forward_backward, viterbi
+from seqtruth.kernels.grammar import is_legal
 from seqtruth.methods.accord import trust
 from seqtruth.methods.accord.trust import Beliefs, learn_trust, log_evidence
 
@@ -18,7 +19,7 @@ LABELS = len(SCHEME.labels)
 
 
 def random_chain(rng: np.random.Generator) -> Chain:
-    return Chain(*(x * (rng.random(x.shape) + 0.05) for x in Chain.legal(SCHEME)))
+    return Chain(*(x * (rng.random(x.shape) + 0.05) for x in Chain.legal(SCHEME.grammar)))
 
 
 def corpus_of(lengths: list[int]) -> Corpus:
@@ -131,10 +132,10 @@ def test_a_part_of_a_large_corpus_is_drawn_by_name(monkeypatch: pytest.MonkeyPat
 def test_what_is_forbidden_stays_forbidden(power: float) -> None:
     beliefs, evidence, corpus = scene()
     tempered = beliefs._replace(trust=np.array([power, 1.0, 1.0])).tempered_chain()
-    for now, allowed in zip(tempered, Chain.legal(SCHEME), strict=True):
+    for now, allowed in zip(tempered, Chain.legal(SCHEME.grammar), strict=True):
         np.testing.assert_array_equal(now > 0, allowed > 0)
     tags = viterbi(beliefs.scores(evidence), corpus.token_offsets, tempered)
-    assert is_legal(tags, corpus.token_offsets, SCHEME).all()
+    assert is_legal(tags, corpus.token_offsets, SCHEME.grammar).all()
     found = forward_backward(beliefs.scores(evidence), corpus.token_offsets, tempered)
     assert not found.transition[~SCHEME.allowed].any()
 

@@ -89,7 +89,7 @@ def test_gold_on_some_sentences_unmasks_the_copies(method):
     errors = {f"copy{i}": 0.8 for i in range(5)} | {f"good{i}": 0.05 for i in range(4)}
     crowd, gold = simulated(errors, copy="copy")
     result = method.fit(crowd, gold[:30])
-    assert (result.tags[: 30 * 6] == gold.with_labels(result.scheme).tags[: 30 * 6]).all()
+    assert (result.tags[: 30 * 6] == gold.recode(result.scheme).tags[: 30 * 6]).all()
     weight = dict(zip(result.annotators.names, result.annotators.weight, strict=True))
     assert weight["copy0"] < min(weight[f"good{i}"] for i in range(4))
 

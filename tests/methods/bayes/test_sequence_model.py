@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oracles.paths import Enumeration, Path, log
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataError, ParameterError
-from seqtruth.kernels.chain import is_legal
+from seqtruth.kernels.grammar import is_legal
 from seqtruth.methods.bayes.sequence_model import SEQUENCES, CrowdHMM, label_scores
 from seqtruth.methods.bayes.word_emissions import Words
 from seqtruth.methods.bayes.worker_models import ANNOTATOR_MODELS
@@ -135,9 +135,9 @@ def test_bound_is_below_the_exact_evidence():
 
 
 def test_evidence_decides_where_annotators_are_silent():
-    crowd = Crowd.of(
-        {"a": [["O", None]], "b": [["O", None]]}, [["the", "Ann"]], "plain"
-    ).with_labels(Crowd.of({"a": [["O", "P"]]}, [["x", "y"]], "plain").scheme)
+    crowd = Crowd.of({"a": [["O", None]], "b": [["O", None]]}, [["the", "Ann"]], "plain").recode(
+        Crowd.of({"a": [["O", "P"]]}, [["x", "y"]], "plain").scheme
+    )
     evidence = np.log(np.array([[0.5, 0.5], [0.1, 0.9]], np.float32))
     model = CrowdHMM(crowd, ANNOTATOR_MODELS["cm"](1.0, 5.0))
     state = model.advance(model.start(), evidence).state
@@ -181,7 +181,7 @@ def test_paths_are_legal_in_every_scheme(kind):
     crowd = small_crowd(2, kind)
     model = CrowdHMM(crowd, ANNOTATOR_MODELS["seq"]())
     tags = model.decode(model.advance(model.start()).state)
-    assert is_legal(tags, crowd.corpus.token_offsets, crowd.scheme).all()
+    assert is_legal(tags, crowd.corpus.token_offsets, crowd.scheme.grammar).all()
 
 
 def test_words_count_and_speak():

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import ParameterError
 from seqtruth.kernels import contested, vote
-from seqtruth.kernels.contested import CLIP
-from seqtruth.kernels.vote import Prediction, weighted_vote
+from seqtruth.kernels.contested import LEAST_PROBABILITY
+from seqtruth.kernels.vote import Prediction
 from seqtruth.methods.vote.aggslc import AggSLC
 from seqtruth.methods.vote.objective import (
     average_losses,
@@ -22,6 +22,7 @@ from seqtruth.methods.vote.objective import (
     vote_counts,
     weights_from_losses,
 )
+from seqtruth.methods.vote.weighted import weighted_vote
 from seqtruth.testing import small_crowd
 from strategies import crowds
 
@@ -84,7 +85,7 @@ def test_one_pass_measures_what_the_equations_say(crowd: Crowd, seed: int) -> No
         crowd, weights, np.ones(crowd.n_labels), decoding="exact", prediction=prediction
     )
     y, tags, entity = vote.probabilities.astype(np.float64), vote.tags, crowd.scheme.is_entity
-    logs = -np.log(np.maximum(y, CLIP))
+    logs = -np.log(np.maximum(y, LEAST_PROBABILITY))
     total, staked = np.zeros(crowd.n_annotators), np.zeros(crowd.n_annotators)
     stakes, predicted = np.zeros(crowd.n_annotators), 0.0
     for s, (a, b) in enumerate(
@@ -303,10 +304,11 @@ def test_class_weights_by_rule() -> None:
 
 def test_results_do_not_hinge_on_the_clip(monkeypatch: pytest.MonkeyPatch) -> None:
     # compiled code has the constant inside; the same functions as plain Python ask for it anew
-    monkeypatch.setattr(vote, "_vote_chunk", vote._vote_chunk.py_func)
-    monkeypatch.setattr(vote, "open_losses", contested.open_losses.py_func)
+    for name in ("_vote_chunk", "_vote_on_contested", "_vote_on_all"):
+        monkeypatch.setattr(vote, name, getattr(vote, name).py_func)
+    monkeypatch.setattr(vote, "add_losses", contested.add_losses.py_func)
     crowd, outcomes, objectives = small_crowd(n_sentences=80), [], set()
-    for clip in (1e-2, 1e-3, CLIP, 1e-6, 1e-9):
+    for clip in (1e-2, 1e-3, LEAST_PROBABILITY, 1e-6, 1e-9):
         for module in (vote, contested):
             monkeypatch.setattr(module, "loss_of", lambda y, clip=clip: -np.log(max(y, clip)))
         result = AggSLC(predictor=None).fit(crowd)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from seqtruth.data.crowd import Crowd
-from seqtruth.kernels.chain import is_legal
-from seqtruth.kernels.vote import weighted_vote
+from seqtruth.kernels.grammar import is_legal
 from seqtruth.methods.vote.aggslc import AggSLC
 from seqtruth.methods.vote.optsla import OptSLA
+from seqtruth.methods.vote.weighted import weighted_vote
 from seqtruth.predictors import CRF
 from seqtruth.testing import small_crowd
 
@@ -63,7 +63,7 @@ def test_what_cannot_be_repaired_is_counted() -> None:
     votes = {"a": [["I-X"]], "b": [["I-X"]], "c": [["I-Y"]]}
     crowd = Crowd.of(votes, [["x"]], "iob2")
     result = OptSLA(predictor=None, weight_norm="sum").fit(crowd)
-    assert not is_legal(result.tags, crowd.corpus.token_offsets, crowd.scheme).all()
+    assert not is_legal(result.tags, crowd.corpus.token_offsets, crowd.scheme.grammar).all()
     assert result.history.steps[-1].parts["L_inc"] == 2
     assert not OptSLA.promises_legal
 

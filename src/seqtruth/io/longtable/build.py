@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
-from seqtruth.data.scheme import MAX_DETECTED, MAX_LABELS, Scheme, detect_from_pairs
+from seqtruth.data.scheme import MAX_LABELS, Scheme, detect_from_pairs
 from seqtruth.errors import DataError, InputError
 from seqtruth.io.assemble import Columns, as_input_error, fault_of, find_scheme, offsets_of
 from seqtruth.io.longtable import runs as kernels
@@ -29,8 +29,8 @@ from seqtruth.io.longtable.codes import (
 )
 from seqtruth.io.longtable.runs import FAULTS, Runs, join
 from seqtruth.io.longtable.sources import Batches
-from seqtruth.kernels.arrays import I8, I16, I32, I64
-from seqtruth.kernels.tags import count_given, count_pairs, translate
+from seqtruth.kernels.arrays import I32, I64, MAX_ONE_BYTE_LABELS, Tags, tag_dtype
+from seqtruth.kernels.tags import count_given, count_pairs
 
 
 class Coder:
@@ -132,21 +132,23 @@ class Coder:
         numbers[used] = self.annotators.of(annotator.names.take(pa.array(used)))[:-1]
         return numbers[codes]
 
-    def _labels(self, label: Coded) -> I8 | I16:
-        if len(label.names) > MAX_LABELS:  # a categorical may list labels that are in no row
+    def _labels(self, label: Coded) -> Tags:
+        if (
+            len(label.names) > MAX_ONE_BYTE_LABELS
+        ):  # a categorical may list labels that are in no row
             used, inverse = np.unique(label.codes, return_inverse=True)
             names = label.names.take(pa.array(np.maximum(used, 0)))
             missing = int(used[0] < 0)
             label = Coded(inverse.astype(np.int32) - np.int32(missing), names[missing:])
         codes = self.labels.recode(label)
-        if len(self.labels) > MAX_DETECTED:
+        if len(self.labels) > MAX_LABELS:
             raise InputError(
                 f"at most {MAX_LABELS} different labels are supported",
                 where=self.name,
                 got=f"{len(self.labels)}",
                 fix="check that the label column really holds labels",
             )
-        return codes.astype(np.int8) if len(self.labels) <= MAX_LABELS else codes.astype(np.int16)
+        return codes.astype(tag_dtype(len(self.labels)))
 
 
 def whole_tasks(batches: Iterable[Runs], n_rows: int) -> Iterator[Runs]:
@@ -191,7 +193,7 @@ class Rows(NamedTuple):
     corpus: Corpus
     row_sentence: I32
     row_annotator: I32
-    tags: I8 | I16
+    tags: Tags
     place: Callable[[int, int, int], int]
 
     @property
@@ -331,14 +333,14 @@ def make_crowd(coder: Coder, rows: Rows, scheme: str | None) -> Crowd:
     """The crowd, in the scheme given or detected."""
     pairs = count_pairs(rows.tags, rows.row_offsets, len(coder.labels))
     rules = find_rules(coder, pairs, scheme, rows)
-    numbers = numbers_in(rules, coder)
-    return Crowd(
+    return Crowd.build(
         rows.corpus,
-        rules,
-        tuple(coder.annotators.names.to_pylist()),
+        coder.labels.names.to_pylist(),
+        coder.annotators.names.to_pylist(),
         rows.row_sentence,
         rows.row_annotator,
-        translate(rows.tags, numbers),
+        rows.tags,
+        rules,
     )
 
 
@@ -370,7 +372,6 @@ def _raise_first_fault(coder: Coder, rows: Rows, kind: str) -> None:
     find_scheme(columns, kind)
 
 
-def numbers_in(scheme: Scheme, coder: Coder) -> I8:
+def numbers_in(scheme: Scheme, coder: Coder) -> Tags:
     """The scheme's number of each of the coder's labels; -1 for one that is in no row."""
-    known = {label: number for number, label in enumerate(scheme.labels)}
-    return np.array([known.get(label, -1) for label in coder.labels.names.to_pylist()], np.int8)
+    return scheme.recoding(coder.labels.names.to_pylist(), missing=True)

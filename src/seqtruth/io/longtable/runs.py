@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from seqtruth.kernels.arrays import I8, I16, I32, I64
+from seqtruth.kernels.arrays import I32, I64, Tags
 from seqtruth.kernels.jit import kernel
 
 #: Faults of single rows, as :func:`find_runs` numbers them: what and how to mend it.
@@ -50,7 +50,7 @@ class Runs(NamedTuple):
     document: I32
     first: I32
     start: I64
-    labels: I8 | I16
+    labels: Tags
     tokens: I32 | None
 
     @property

@@ -35,7 +35,7 @@ from seqtruth.io.longtable.runs import Runs
 from seqtruth.io.longtable.sources import KNOWN, Batches, open_parquet, stream_parquet
 from seqtruth.kernels.arrays import I64, U64
 from seqtruth.kernels.random import sentence_keys
-from seqtruth.kernels.tags import count_pairs, translate
+from seqtruth.kernels.tags import count_pairs, recode
 
 #: A part has at least this many rows, the last one excepted.
 PART_ROWS = 4_000_000
@@ -91,7 +91,7 @@ class PartedTable:
                 self.annotators,
                 rows.row_sentence,
                 rows.row_annotator,
-                translate(rows.tags, numbers),
+                recode(rows.tags, numbers),
             )
             pa.default_memory_pool().release_unused()
 

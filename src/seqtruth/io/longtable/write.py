@@ -119,7 +119,7 @@ def _group(
     place = np.repeat(corpus.token_offsets[sentence], shown) + index
     place[empty] = 0
     tagged = np.repeat((row >= 0) & (lengths > 0), shown)
-    tags = np.full(len(index), -1, np.int8)
+    tags = crowd.scheme.unlabelled(len(index))
     flat = np.repeat(crowd.row_offsets[row], shown) + index
     tags[tagged] = crowd.tags[flat[tagged]]
     annotator = np.append(crowd.row_annotator, np.int32(-1))[row]

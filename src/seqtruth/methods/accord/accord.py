@@ -13,9 +13,8 @@ import numpy as np
 
 from seqtruth.data.ragged import gather
 from seqtruth.errors import ConvergenceWarning, ParameterError
-from seqtruth.kernels.arrays import F32, F64, I8, I64
+from seqtruth.kernels.arrays import F32, F64, I64, Tags
 from seqtruth.kernels.chain import FORBIDDEN, Chain, forward_backward
-from seqtruth.kernels.span_decoding import Decoded, best_spans
 from seqtruth.methods.abstention import stretches
 from seqtruth.methods.accord.calibration import (
     Confidence,
@@ -25,6 +24,7 @@ from seqtruth.methods.accord.calibration import (
     raw_confidence,
 )
 from seqtruth.methods.accord.documents import Documents
+from seqtruth.methods.accord.span_choice import Decoded, best_spans
 from seqtruth.methods.accord.trust import LEAST, Beliefs, learn_trust, log_evidence
 from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.bayes.bsc import BSCSeq
@@ -315,7 +315,7 @@ class _Run:
             lines["sentence"](raw.sentence),
         )
 
-    def _tagger(self, state: State, tags: I8) -> Tagger | None:
+    def _tagger(self, state: State, tags: Tags) -> Tagger | None:
         """Trained on the labels themselves: probabilities of single tags would blur where spans end."""
         usable = self._usable()
         if not self.members or not usable.any():
@@ -333,7 +333,7 @@ class _Run:
         rows = state["chain"]
         chain = Chain(rows[-1].copy(), rows[:-1].copy(), scheme.end.astype(np.float64))
         if not self.method.chain:
-            chain = Chain.legal(scheme)
+            chain = Chain.legal(scheme.grammar)
         names = [f"opinion{m}" for m in range(len(self.members))]
         if len(state["trust"]) > 1 + len(self.members):
             names.append("document")

@@ -25,8 +25,8 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import extract
-from seqtruth.kernels.arrays import F32, F64, I8, I32, I64, Bool
-from seqtruth.kernels.span_decoding import Decoded
+from seqtruth.kernels.arrays import F32, F64, I32, I64, Bool, Tags
+from seqtruth.methods.accord.span_choice import Decoded
 from seqtruth.methods.bayes.sequence_model import label_scores
 from seqtruth.metrics.span import judgeable, keep_spans, same_spans
 
@@ -138,7 +138,7 @@ def _standing(witness: I32, right: Bool, n_annotators: int) -> F64:
     return np.asarray((share / best if best > 0 else np.ones(n_annotators))[witness] ** 4)
 
 
-def known_lines(lines: Lines, chosen: Decoded, known: I8, offsets: I64, scheme: Scheme) -> Lines:
+def known_lines(lines: Lines, chosen: Decoded, known: Tags, offsets: I64, scheme: Scheme) -> Lines:
     """Lines fitted to true labels (-1: unknown), with ``lines`` as their prior.
 
     ``chosen`` must not have used them.
@@ -158,7 +158,7 @@ class Verdicts(NamedTuple):
     at: I64
 
 
-def judge(chosen: Decoded, truth: I8, offsets: I64, scheme: Scheme) -> dict[str, Verdicts]:
+def judge(chosen: Decoded, truth: Tags, offsets: I64, scheme: Scheme) -> dict[str, Verdicts]:
     """Compare choices with tags (-1: unknown) at each level; a sentence needs all its tags."""
     raw = raw_confidence(chosen, offsets, scheme)
     told = truth >= 0

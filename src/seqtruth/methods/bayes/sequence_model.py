@@ -8,7 +8,7 @@ his worker model, the words may be emitted from the tags, and a predictor may ad
 
 Every parameter is a Dirichlet (:mod:`seqtruth.methods.bayes.dirichlet`), read as a distribution
 (variational Bayes) or as a point (EM). One round: logarithms of the parameters → forward-backward
-(:func:`seqtruth.kernels.estep.crowd_expectations`) → expected counts → parameters. The objective of a
+(:func:`seqtruth.kernels.estep.expected_counts`) → expected counts → parameters. The objective of a
 round is that of the parameters it began with, log normaliser plus one term per parameter, and never
 decreases. Transitions that the scheme forbids have no mass at all.
 """
@@ -26,17 +26,18 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.engine import Parts, Sums, as_parts
 from seqtruth.errors import ParameterError
 from seqtruth.history import History
-from seqtruth.kernels.arrays import F32, F64, I8, I32, I64
+from seqtruth.kernels.arrays import F32, F64, Tags
 from seqtruth.kernels.chain import Chain
-from seqtruth.kernels.estep import crowd_expectations, crowd_viterbi
+from seqtruth.kernels.estep import best_paths, expected_counts
 from seqtruth.kernels.jit import kernel
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
-from seqtruth.kernels.vote import weighted_vote
+from seqtruth.kernels.views import CrowdView
 from seqtruth.methods.bayes import dirichlet
 from seqtruth.methods.bayes.word_emissions import Words
 from seqtruth.methods.bayes.worker_models import WorkerModel, information
 from seqtruth.methods.loop import Round, State, iterate
 from seqtruth.methods.task import Decision, Outcome, Task
+from seqtruth.methods.vote.weighted import weighted_vote
 
 SEQUENCES = ("markov", "independent", "uniform")
 #: Log evidence is kept above this, so that a predictor's 0 is strong and not final.
@@ -90,7 +91,7 @@ class CrowdHMM:
 
     crowd: Crowd | Parts
     annotators: WorkerModel
-    known: I8 | None = None
+    known: Tags | None = None
     accuracy: F64 | None = None
     sequence: str = "markov"
     chain: float = 1.0
@@ -134,7 +135,7 @@ class CrowdHMM:
         flat = np.zeros((crowd.n_annotators, width, crowd.n_labels, crowd.n_labels))
         even = np.full(crowd.n_labels, 1.0 / crowd.n_labels)
         if self.sequence == "markov":
-            legal = Chain.legal(crowd.scheme)
+            legal = Chain.legal(crowd.scheme.grammar)
             begin, moves = even * legal.start, legal.transition / crowd.n_labels
         else:
             begin, moves = even, None
@@ -172,7 +173,7 @@ class CrowdHMM:
         """[T, L]: what these parameters say of a crowd in memory."""
         return posteriors(self.parts.whole, self.tables(state, evidence), self.known)
 
-    def decode(self, state: State, evidence: Evidence | None = None) -> I8:
+    def decode(self, state: State, evidence: Evidence | None = None) -> Tags:
         """The best legal path of every sentence (the best tag of every token without a chain)."""
         return _decode(self.parts.whole, self.tables(state, evidence), self.known)
 
@@ -230,19 +231,19 @@ def majority(task: Task) -> Callable[[Crowd], F32]:
     return partial(shares, known=task.known)
 
 
-def shares(part: Crowd, known: I8 | None = None) -> F32:
+def shares(part: Crowd, known: Tags | None = None) -> F32:
     """[T, L]: shares of the votes."""
     ones = np.ones(part.n_annotators)
     return weighted_vote(part, ones, np.ones(part.n_labels), known=known).probabilities
 
 
-def posteriors(part: Crowd, tables: Tables, known: I8 | None = None) -> F32:
+def posteriors(part: Crowd, tables: Tables, known: Tags | None = None) -> F32:
     """[T, L]: what these parameters say of a part's tokens."""
-    return crowd_expectations(part, *tables.on(part), known).posterior
+    return expected_counts(part.view, *tables.on(part), known).posterior
 
 
-def _expected_sums(part: Crowd, tables: Tables, known: I8 | None, words: Words | None) -> Sums:
-    found = crowd_expectations(part, *tables.on(part), known, keep_posterior=words is not None)
+def _expected_sums(part: Crowd, tables: Tables, known: Tags | None, words: Words | None) -> Sums:
+    found = expected_counts(part.view, *tables.on(part), known, keep_posterior=words is not None)
     sums = {
         "annotators": found.annotators,
         "start": found.start,
@@ -253,13 +254,13 @@ def _expected_sums(part: Crowd, tables: Tables, known: I8 | None, words: Words |
     return sums if words is None else sums | words.counts(found.posterior)
 
 
-def _decode(crowd: Crowd, tables: Tables, known: I8 | None) -> I8:
+def _decode(crowd: Crowd, tables: Tables, known: Tags | None) -> Tags:
     end = crowd.scheme.end.astype(np.float64)
     annotators, start, transition, evidence = tables.on(crowd)
-    return crowd_viterbi(crowd, annotators, start, transition, end, evidence, known)
+    return best_paths(crowd.view, annotators, start, transition, end, evidence, known)
 
 
-def _label(part: Crowd, tables: Tables, known: I8 | None) -> Decision:
+def _label(part: Crowd, tables: Tables, known: Tags | None) -> Decision:
     return Decision(_decode(part, tables, known), posteriors(part, tables, known))
 
 
@@ -278,43 +279,29 @@ _PARTS = {"start": "chain", "transition": "chain", "words": "text"}
 def label_scores(crowd: Crowd, table: F64) -> F64:
     """[T, L]: Σ_j table[j, c^j_{i-1}, c^j_i, l], what all annotators say of each token."""
     scores = np.zeros((crowd.n_tokens, table.shape[3]))
-    first_tag = crowd.sentence_tags
-    outside = max(crowd.scheme.outside, 0)
-    offsets = crowd.corpus.token_offsets
-
-    def run(a: int, b: int) -> None:
-        _label_scores(
-            crowd.tags, first_tag, offsets, crowd.sentence_rows, crowd.row_annotator, a, b, table,
-            outside, scores,
-        )  # fmt: skip
-
-    map_chunks(run, chunk_bounds(offsets))
+    view = crowd.view
+    map_chunks(
+        lambda a, b: _label_scores(view, a, b, table, scores), chunk_bounds(view.token_offsets)
+    )
     return scores
 
 
 @kernel
-def _label_scores(
-    tags: I8,
-    first_tag: I64,
-    offsets: I64,
-    sentence_rows: I64,
-    row_annotator: I32,
-    first: int,
-    last: int,
-    table: F64,
-    outside: int,
-    scores: F64,
-) -> None:
+def _label_scores(crowd: CrowdView, first: int, last: int, table: F64, scores: F64) -> None:
+    """``table`` float64[W, P, C, L]; ``scores`` float64[T, L]."""
+    offsets, outside = crowd.token_offsets, crowd.grammar.outside
     by_previous = table.shape[1] > 1
     for s in range(first, last):
         a, n = offsets[s], offsets[s + 1] - offsets[s]
-        for r in range(sentence_rows[s], sentence_rows[s + 1]):
-            at, annotator = first_tag[s] + (r - sentence_rows[s]) * n, row_annotator[r]
+        at = crowd.tag_offsets[s]
+        for r in range(crowd.sentence_rows[s], crowd.sentence_rows[s + 1]):
+            annotator = crowd.row_annotator[r]
             previous = outside if by_previous else 0
             for i in range(n):
-                tag = tags[at + i]
+                tag = int(crowd.tags[at + i])
                 if tag >= 0:
                     for k in range(table.shape[3]):
                         scores[a + i, k] += table[annotator, previous, tag, k]
                 if by_previous:
                     previous = tag if tag >= 0 else outside
+            at += n

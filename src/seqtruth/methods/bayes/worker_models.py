@@ -33,8 +33,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from seqtruth.data.scheme import BEGIN, SINGLE, Scheme
+from seqtruth.data.scheme import Scheme
 from seqtruth.kernels.arrays import F64
+from seqtruth.kernels.spans import BEGIN, SINGLE
 from seqtruth.methods.bayes.dirichlet import SMALLEST, means
 from seqtruth.methods.loop import State
 

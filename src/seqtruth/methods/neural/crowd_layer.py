@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from seqtruth.errors import ParameterError
-from seqtruth.kernels.arrays import F64, I8
-from seqtruth.kernels.vote import weighted_vote
+from seqtruth.kernels.arrays import F64, Tags
 from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.bayes.dawid_skene import information
 from seqtruth.methods.task import Decision, Outcome, Task
+from seqtruth.methods.vote.weighted import weighted_vote
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.predictors.torch.bilstm import BiLSTM
 
@@ -116,7 +116,8 @@ class CrowdLayer(Seeded):
         maps = identity_maps(self.variant, crowd.n_annotators, crowd.n_labels)
         training = neural.Training(
             replace(self.predictor, output="softmax", seed=self.seed), data, maps, self.crowd_rate,
-            self._loss(maps, np.where(voted, vote.tags, np.int8(-1))), self.pretrain + self.max_iter,
+            self._loss(maps, np.where(voted, vote.tags, vote.tags.dtype.type(-1))),
+            self.pretrain + self.max_iter,
         )  # fmt: skip
         history = training.run(task)
         probabilities = training.probabilities()
@@ -133,7 +134,7 @@ class CrowdLayer(Seeded):
             neural.annotators_back(confusion, data).astype(np.float32),
         )
 
-    def _loss(self, maps: dict[str, Tensor], vote: I8) -> Loss:
+    def _loss(self, maps: dict[str, Tensor], vote: Tags) -> Loss:
         def loss(epoch: Epoch, batch: Batch, said: Said, known: Tensor) -> dict[str, Tensor]:
             import torch
 

@@ -10,7 +10,7 @@ import numpy as np
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F32, F64
-from seqtruth.kernels.estep import crowd_expectations
+from seqtruth.kernels.estep import expected_counts
 from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.bayes.dawid_skene import information
 from seqtruth.methods.task import Decision, Outcome, Task
@@ -172,6 +172,6 @@ def agreement(crowd: Crowd, probabilities: F32) -> tuple[F64, F64]:
     even = np.full(n_labels, 1.0 / n_labels)
     flat = np.zeros((crowd.n_annotators, 1, n_labels, n_labels))
     logs = np.log(np.maximum(probabilities, 1e-10))
-    found = crowd_expectations(crowd, flat, even, None, evidence=logs)
+    found = expected_counts(crowd.view, flat, even, None, evidence=logs)
     counts = found.annotators[:, 0].transpose(0, 2, 1) + 1.0 / n_labels
     return counts / counts.sum(axis=2, keepdims=True), found.prior + 1e-9

@@ -21,7 +21,7 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
 from seqtruth.errors import ConvergenceWarning, MissingExtraError
 from seqtruth.history import History
-from seqtruth.kernels.arrays import F32, F64, I8, I64
+from seqtruth.kernels.arrays import F32, F64, I64, Tags
 from seqtruth.kernels.chain import FORBIDDEN, Chain, viterbi
 from seqtruth.methods.loop import Round, State, iterate
 from seqtruth.methods.task import Task
@@ -55,7 +55,7 @@ class Ordered(NamedTuple):
     """A crowd in the order of its own; ``sentences`` and ``annotators`` say where things were."""
 
     crowd: Crowd
-    known: I8
+    known: Tags
     sentences: I64
     annotators: I64
 
@@ -72,7 +72,7 @@ def ordered(task: Task) -> Ordered:
         said.update(sorted_.tags[gather(sorted_.row_offsets, rows)[1]].tobytes())
         prints.append(said.hexdigest())
     annotators = np.argsort(np.array(prints), kind="stable")
-    known = np.full(crowd.n_tokens, -1, np.int8) if task.known is None else task.known
+    known = crowd.scheme.unlabelled(crowd.n_tokens) if task.known is None else task.known
     known = known[gather(crowd.corpus.token_offsets, sentences)[1]]
     named = sorted_.select_annotators([crowd.annotators[w] for w in annotators])
     return Ordered(named, known, sentences, annotators)
@@ -196,14 +196,14 @@ class Training:
         return found
 
 
-def decode(probabilities: F32, data: Ordered) -> I8:
+def decode(probabilities: F32, data: Ordered) -> Tags:
     """The legal path of largest probability; known labels stay, legal or not."""
     scores = np.log(np.maximum(probabilities, 1e-12)).astype(np.float64)
     given = np.flatnonzero(data.known >= 0)
     scores[given] = FORBIDDEN
     scores[given, data.known[given]] = 0.0
     crowd = data.crowd
-    tags = viterbi(scores, crowd.corpus.token_offsets, Chain.legal(crowd.scheme))
+    tags = viterbi(scores, crowd.corpus.token_offsets, Chain.legal(crowd.scheme.grammar))
     tags[given] = data.known[given]
     return tags
 
@@ -211,11 +211,11 @@ def decode(probabilities: F32, data: Ordered) -> I8:
 class Placed(NamedTuple):
     """Labels in the order of the crowd as it came."""
 
-    tags: I8
+    tags: Tags
     probabilities: F32
 
 
-def put_back(tags: I8, probabilities: F32, data: Ordered, task: Task) -> Placed:
+def put_back(tags: Tags, probabilities: F32, data: Ordered, task: Task) -> Placed:
     """Undo :func:`ordered` for what is said about tokens."""
     _, at = gather(task.crowd.corpus.token_offsets, data.sentences)
     placed = Placed(np.empty_like(tags), np.empty_like(probabilities))

@@ -15,10 +15,11 @@ import numpy as np
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.engine import Remembered, Sums
-from seqtruth.kernels.arrays import F32, F64, I8, U64, Bool
-from seqtruth.kernels.vote import Prediction, Vote, weighted_vote
+from seqtruth.kernels.arrays import F32, F64, U64, Bool, Tags
+from seqtruth.kernels.vote import Prediction, Vote
 from seqtruth.methods.task import Decision
 from seqtruth.methods.vote.objective import prediction_losses
+from seqtruth.methods.vote.weighted import weighted_vote
 
 
 class Predicts(Protocol):
@@ -36,7 +37,7 @@ class Labeller:
     Parameters
     ----------
     weights, units : of the annotators and of the labels.
-    decoding, ties, seed, known : as in :func:`~seqtruth.kernels.vote.weighted_vote`.
+    decoding, ties, seed, known : as in :func:`~seqtruth.methods.vote.weighted.weighted_vote`.
     keys : the sentences' keys on a part, where rounds share them.
     predictions, w_dl : the predictor's say and its weight.
     soft : keep y*, which takes 4 L bytes a token.
@@ -47,7 +48,7 @@ class Labeller:
     decoding: str = "none"
     ties: str = "alphabetical"
     seed: int = 0
-    known: I8 | None = None
+    known: Tags | None = None
     keys: Callable[[Crowd], U64] | None = None
     predictions: Predicts | None = None
     w_dl: float = 0.0

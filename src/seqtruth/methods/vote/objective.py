@@ -7,8 +7,8 @@ F(Y*, W, w_dl) = L_agg + L_pred + L_inc                                         
     L_inc  = Σ_k Σ_i l_inc(y*_{i-1}, y*_i) + l_inc(y*_i, y*_{i+1})                        (Eq 6)
 
 H is the cross-entropy and ξ_k the confidence of sentence k (Eq 4). One pass over the crowd,
-:func:`seqtruth.kernels.vote.weighted_vote`, does the Y* step for given weights and collects all that the
-weight step needs.
+:func:`seqtruth.methods.vote.weighted.weighted_vote`, does the Y* step for given weights and collects
+all that the weight step needs.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ import numpy as np
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import ParameterError
-from seqtruth.kernels.arrays import F32, F64, I8, I64, Bool
-from seqtruth.kernels.contested import CLIP
+from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
+from seqtruth.kernels.contested import LEAST_PROBABILITY
 from seqtruth.kernels.jit import kernel
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
+from seqtruth.kernels.views import CrowdView
 
 #: An annotator who never disagrees has loss 0 and would get infinite weight: losses are clipped here.
 SMALLEST_LOSS = 1e-9
@@ -58,7 +59,7 @@ def average_losses(
 
 
 def prediction_losses(
-    predicted: F32, given: Bool, tags: I8, soft: F32, confidence: F64, crowd: Crowd, average: str
+    predicted: F32, given: Bool, tags: Tags, soft: F32, confidence: F64, crowd: Crowd, average: str
 ) -> tuple[float, int]:
     """Σ ξ H(ŷ, y*) of the predictor against the present Y*, and over how many tokens (for w_dl).
 
@@ -74,7 +75,7 @@ def prediction_losses(
         entity = crowd.scheme.is_entity
         token &= entity[tags] | entity[predicted.argmax(axis=1)]
     xi = np.repeat(confidence, lengths)[token]
-    logs = -np.log(np.maximum(soft[token], CLIP))
+    logs = -np.log(np.maximum(soft[token], LEAST_PROBABILITY))
     return float(xi @ (predicted[token] * logs).sum(axis=1)), int(token.sum())
 
 
@@ -136,40 +137,30 @@ def class_weights(rule: str | float, scheme: Scheme, count: Callable[[bool], I64
 
 def vote_counts(crowd: Crowd, contested: bool) -> I64:
     """int64[L]: votes for each label, over all tokens or over those with more than one label."""
-    offsets = crowd.corpus.token_offsets
+    view = crowd.view
 
     def run(a: int, b: int) -> I64:
         counts = np.zeros(crowd.n_labels, np.int64)
-        _count_votes(
-            crowd.tags, crowd.sentence_tags, offsets, crowd.sentence_rows, a, b, contested, counts
-        )
+        _count_votes(view, a, b, contested, counts)
         return counts
 
-    return sum(map_chunks(run, chunk_bounds(offsets)), np.zeros(crowd.n_labels, np.int64))
+    parts = map_chunks(run, chunk_bounds(view.token_offsets))
+    return sum(parts, np.zeros(crowd.n_labels, np.int64))
 
 
 @kernel
-def _count_votes(
-    tags: I8,
-    first_tag: I64,
-    offsets: I64,
-    sentence_rows: I64,
-    first: int,
-    last: int,
-    contested: bool,
-    counts: I64,
-) -> None:
+def _count_votes(crowd: CrowdView, first: int, last: int, contested: bool, counts: I64) -> None:
+    """Add to int64[L]."""
     for s in range(first, last):
-        n, rows = offsets[s + 1] - offsets[s], sentence_rows[s + 1] - sentence_rows[s]
+        n = crowd.token_offsets[s + 1] - crowd.token_offsets[s]
         for i in range(n):
             seen, differ = -1, False
-            for r in range(rows):
-                tag = tags[first_tag[s] + r * n + i]
+            for at in range(crowd.tag_offsets[s] + i, crowd.tag_offsets[s + 1], n):
+                tag = crowd.tags[at]
                 if tag >= 0:
                     differ = differ or (seen >= 0 and tag != seen)
-                    seen = tag
+                    seen = int(tag)
             if differ or not contested:
-                for r in range(rows):
-                    tag = tags[first_tag[s] + r * n + i]
-                    if tag >= 0:
-                        counts[tag] += 1
+                for at in range(crowd.tag_offsets[s] + i, crowd.tag_offsets[s + 1], n):
+                    if crowd.tags[at] >= 0:
+                        counts[crowd.tags[at]] += 1

@@ -23,7 +23,7 @@ from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.engine import Parts, Remembered, Sums
 from seqtruth.errors import DataError
-from seqtruth.kernels.arrays import F32, I8, I64, Bool
+from seqtruth.kernels.arrays import F32, I64, Bool, Tags
 from seqtruth.kernels.random import sentence_keys
 from seqtruth.methods.folds import Folds
 from seqtruth.methods.loop import State
@@ -75,7 +75,7 @@ class Sample(NamedTuple):
     """Sentences to learn from, with the labels they have now and the folds they are in."""
 
     corpus: Corpus
-    tags: I8
+    tags: Tags
     fold: I64
     confident: int
     asked: Bool | None

@@ -13,9 +13,10 @@ import numpy as np
 from seqtruth.data.crowd import Crowd
 from seqtruth.engine import Sums
 from seqtruth.errors import ParameterError
-from seqtruth.kernels.arrays import F64, I8, I32, I64, Bool
+from seqtruth.kernels.arrays import F64, I64, Tags
 from seqtruth.kernels.jit import kernel
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
+from seqtruth.kernels.views import CrowdView
 from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.loop import Round, State, iterate
 from seqtruth.methods.reliability import check_reliability, known_accuracies
@@ -132,50 +133,39 @@ def _errors(part: Crowd, now: Labeller, before: Labeller | None) -> Sums:
     return {"errors": np.stack(zero_one_losses(part, tags)), "changed": np.array([changed])}
 
 
-def zero_one_losses(crowd: Crowd, tags: I8) -> tuple[I64, I64]:
+def zero_one_losses(crowd: Crowd, tags: Tags) -> tuple[I64, I64]:
     """int64[W] twice: tokens on which each annotator differs from ``tags``, and tokens at stake.
 
-    At stake are those where he or ``tags`` names an entity (for plain tags: all). Tokens that
+    At stake are those where they or ``tags`` names an entity (for plain tags: all). Tokens that
     ``tags`` leaves at -1 are not judged.
     """
-    offsets = crowd.corpus.token_offsets
-    first_tag = crowd.sentence_tags
+    view = crowd.view
 
     def run(a: int, b: int) -> I64:
         counts = np.zeros((2, crowd.n_annotators), np.int64)
-        _zero_one_chunk(
-            crowd.tags, first_tag, offsets, crowd.sentence_rows, crowd.row_annotator, a, b, tags,
-            crowd.scheme.is_entity, counts,
-        )  # fmt: skip
+        _zero_one_chunk(view, a, b, tags, counts)
         return counts
 
     counts = np.zeros((2, crowd.n_annotators), np.int64)
-    for part in map_chunks(run, chunk_bounds(offsets)):
+    for part in map_chunks(run, chunk_bounds(view.token_offsets)):
         counts += part
     return counts[0], counts[1]
 
 
 @kernel
-def _zero_one_chunk(
-    tags: I8,
-    first_tag: I64,
-    offsets: I64,
-    sentence_rows: I64,
-    row_annotator: I32,
-    first: int,
-    last: int,
-    truth: I8,
-    is_entity: Bool,
-    counts: I64,
-) -> None:
+def _zero_one_chunk(crowd: CrowdView, first: int, last: int, truth: Tags, counts: I64) -> None:
+    """``truth`` tag[T]; ``counts`` int64[2, W]."""
+    offsets, is_entity = crowd.token_offsets, crowd.grammar.is_entity
     for s in range(first, last):
         a, n = offsets[s], offsets[s + 1] - offsets[s]
-        for r in range(sentence_rows[s], sentence_rows[s + 1]):
-            at, annotator = first_tag[s] + (r - sentence_rows[s]) * n, row_annotator[r]
+        at = crowd.tag_offsets[s]
+        for r in range(crowd.sentence_rows[s], crowd.sentence_rows[s + 1]):
+            annotator = crowd.row_annotator[r]
             for i in range(n):
-                tag, true = tags[at + i], truth[a + i]
+                tag, true = crowd.tags[at + i], truth[a + i]
                 if tag >= 0 and true >= 0:
                     if tag != true:
                         counts[0, annotator] += 1
                     if is_entity[tag] or is_entity[true]:
                         counts[1, annotator] += 1
+            at += n

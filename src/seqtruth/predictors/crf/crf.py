@@ -11,7 +11,7 @@ import numpy as np
 from seqtruth.archive import Arrays, Column, check
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, ParameterError
-from seqtruth.kernels.arrays import F32, F64, I8, I64
+from seqtruth.kernels.arrays import F32, F64, I64, Tags, tag_dtype
 from seqtruth.kernels.chain import FORBIDDEN, Chain, forward_backward
 from seqtruth.kernels.jit import kernel
 from seqtruth.predictors.base import Targets, Tokens, as_corpus, as_targets
@@ -127,7 +127,7 @@ class CRF:
         scores = views.scores(np.vstack(self._theta))
         return scores, _as_chain(self._chain)
 
-    def log_likelihood(self, tokens: Tokens, tags: I8) -> F64:
+    def log_likelihood(self, tokens: Tokens, tags: Tags) -> F64:
         """float64[S]: log p(tags | tokens) of every sentence; tags of -1 are summed over."""
         corpus = as_corpus(tokens)
         scores, chain = self.potentials(corpus)
@@ -220,7 +220,7 @@ class _Problem:
         self.scores, self.residual = np.empty_like(target), np.empty_like(target)
         self.gradient = np.empty((n_features + self.n_labels + 2) * self.n_labels)
         silent = ~target.any(axis=1)
-        self.given: I8 | None = None
+        self.given: Tags | None = None
         if silent.any():
             if not np.isin(target, (0.0, 1.0)).all():
                 raise DataError(
@@ -228,7 +228,8 @@ class _Problem:
                     got=f"nothing of {int(silent.sum())} tokens",
                     fix="leave these sentences out, or give hard tags",
                 )
-            self.given = np.where(silent, -1, target.argmax(axis=1)).astype(np.int8)
+            given = np.where(silent, -1, target.argmax(axis=1))
+            self.given = given.astype(tag_dtype(self.n_labels))
 
     def unpack(self, x: F64) -> tuple[F64, F64]:
         """Feature weights [F, L] and chain [L+2, L] (transitions, start, end)."""
@@ -261,7 +262,7 @@ class _Problem:
         return value + 0.5 * self.l2 * dot(x, x), self.gradient
 
 
-def clamp(scores: F64, tags: I8) -> F64:
+def clamp(scores: F64, tags: Tags) -> F64:
     """Scores that leave only paths with these tags; -1 leaves a token free."""
     forbidden = tags[:, None] != np.arange(scores.shape[1])
     return np.where(forbidden & (tags >= 0)[:, None], FORBIDDEN, scores)

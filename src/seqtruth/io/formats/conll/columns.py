@@ -159,7 +159,7 @@ def conll_chunks(crowd: Crowd, comments: bool = True, always_ids: bool = False) 
                 lines.append(f"# doc = {document}")
             if comments and with_ids:
                 lines.append(f"# id = {ids[s]}")
-            grid = np.full((int(lengths[s]), crowd.n_annotators), -1, np.int8)
+            grid = np.full((int(lengths[s]), crowd.n_annotators), -1, crowd.tags.dtype)
             for r in range(crowd.sentence_rows[s], crowd.sentence_rows[s + 1]):
                 a, b = crowd.row_offsets[r : r + 2]
                 grid[:, crowd.row_annotator[r]] = crowd.tags[a:b]

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from oracles import chain as oracle
 from seqtruth.kernels.chain import FORBIDDEN, Chain, forward_backward, viterbi
-from seqtruth.kernels.score_rows import (
-    TIE,
+from seqtruth.kernels.padded_rows import (
     add_row,
     exponential_row,
     multiply_row,
     padded,
     total_of,
 )
+from seqtruth.kernels.ties import SCORE_TIE
 
 seeds = st.integers(0, 2**32 - 1)
 labels = st.integers(1, 18)
@@ -114,7 +114,7 @@ def test_viterbi_of_any_width_with_its_ties(seed: int, n_labels: int, ties: bool
         chain = Chain(*(np.where(x > 0, 1.0, 0.0) for x in chain))
     found, logs = viterbi(scores, offsets, chain), chain.logs()
     for a, b in itertools.pairwise(offsets):
-        assert found[a:b].tolist() == oracle.viterbi(scores[a:b], *logs, TIE)
+        assert found[a:b].tolist() == oracle.viterbi(scores[a:b], *logs, SCORE_TIE)
 
 
 def test_totals_too_small_for_their_reciprocal_are_lifted() -> None:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from oracles.paths import Enumeration, path_score
 from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import extract
-from seqtruth.kernels.chain import Chain, forward_backward, is_legal, viterbi
-from seqtruth.kernels.span_decoding import SPELLABLE, best_spans
+from seqtruth.kernels.chain import Chain, forward_backward, viterbi
+from seqtruth.kernels.grammar import is_legal
+from seqtruth.methods.accord.span_choice import SPELLABLE, best_spans
 
 seeds = st.integers(0, 2**32 - 1)
 Found = dict[tuple[int, int, int], float]
@@ -22,7 +23,7 @@ Found = dict[tuple[int, int, int], float]
 
 def random_chain(rng: np.random.Generator, scheme: Scheme) -> Chain:
     """Random weights for what the scheme allows."""
-    legal = Chain.legal(scheme)
+    legal = Chain.legal(scheme.grammar)
     return Chain(*(x * (rng.random(x.shape) + 0.05) for x in legal))
 
 
@@ -69,7 +70,7 @@ def best_value(found: Found, threshold: float, start: int = 0) -> float:
 def test_chosen_spans_are_the_best_of_all_sets(seed: int, threshold: float) -> None:
     scores, offsets, chain, scheme = problem(seed)
     chosen = best_spans(scores, offsets, chain, scheme, threshold)
-    assert is_legal(chosen.tags, offsets, scheme).all()
+    assert is_legal(chosen.tags, offsets, scheme.grammar).all()
     spans = extract(chosen.tags, offsets, scheme)
     for s, (a, b) in enumerate(pairwise(offsets.tolist())):
         if a == b:
@@ -116,7 +117,7 @@ def test_a_doubtful_border_does_not_hide_a_span() -> None:
     scores[0, scheme.index("B-A")] = scores[2, scheme.outside] = 0.0
     scores[1, scheme.index("I-A")] = scores[1, scheme.outside] = 0.0
     scores[0, scheme.outside] = np.log(1.4)  # likelier than either span, less likely than both
-    legal = Chain.legal(scheme)
+    legal = Chain.legal(scheme.grammar)
     none = best_spans(scores, np.array([0, 3]), legal, scheme, 0.5)
     some = best_spans(scores, np.array([0, 3]), legal, scheme, 0.25)
     assert (none.tags == scheme.outside).all() and not none.span.any()
@@ -129,7 +130,7 @@ def test_no_sentence_and_no_token(kind: str) -> None:
     nothing = np.zeros((0, len(scheme.labels)))
     for offsets in (np.zeros(1, np.int64), np.zeros(4, np.int64)):
         for threshold in (None, 0.35):
-            chosen = best_spans(nothing, offsets, Chain.legal(scheme), scheme, threshold)
+            chosen = best_spans(nothing, offsets, Chain.legal(scheme.grammar), scheme, threshold)
             assert len(chosen.tags) == len(chosen.span) == len(chosen.marginals) == 0
 
 
@@ -137,18 +138,18 @@ def test_no_sentence_and_no_token(kind: str) -> None:
 def test_scores_of_any_size_give_legal_tags(scores: float) -> None:
     scheme = Scheme.of("bioes", ["B-A"])
     given_ = np.where(np.eye(5)[[0, 2, 4, 1]] > 0, scores, 0.0)
-    chosen = best_spans(given_, np.array([0, 4]), Chain.legal(scheme), scheme, 0.35)
-    assert is_legal(chosen.tags, np.array([0, 4]), scheme).all()
+    chosen = best_spans(given_, np.array([0, 4]), Chain.legal(scheme.grammar), scheme, 0.35)
+    assert is_legal(chosen.tags, np.array([0, 4]), scheme.grammar).all()
     assert (chosen.span >= 0).all() and (chosen.span <= 1 + 1e-6).all()
 
 
 def test_one_very_long_sentence_needs_little_memory() -> None:
     n, scheme = 20_000, Scheme.of("iob2", ["B-A", "B-B"])
     rng = np.random.default_rng(0)
-    legal, offsets = Chain.legal(scheme), np.array([0, n])
+    legal, offsets = Chain.legal(scheme.grammar), np.array([0, n])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     chosen = best_spans(rng.normal(0, 2, (n, 5)), offsets, legal, scheme, 0.35)
-    assert is_legal(chosen.tags, offsets, scheme).all() and chosen.span.max() > 0.35
+    assert is_legal(chosen.tags, offsets, scheme.grammar).all() and chosen.span.max() > 0.35
     certain = np.full((n, 5), -50.0)
     certain[0, scheme.index("B-A")] = 0.0
     certain[1:, scheme.index("I-A")] = 0.0

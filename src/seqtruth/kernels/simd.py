@@ -5,7 +5,7 @@ knows, the arrays may overlap). So the kernels here say it: a :class:`Four` live
 loaded from four neighbouring numbers, and every operation on it is one instruction on whatever machine
 this runs.
 Places in arrays are counted flat, from the first number, in C order. Eight tags at a time are a plain
-64-bit word (:func:`load_word`).
+64-bit word, or four of two bytes (:func:`load_word`).
 """
 
 from __future__ import annotations
@@ -142,7 +142,8 @@ def where_greater(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
 
 @_operation
 def power_of_two(typing: Any, shifted: Any) -> Any:
-    """2^k, where ``shifted`` is k + :data:`ROUND`: k put where a number has its exponent."""
+    """2^k, where ``shifted`` is k + :data:`~seqtruth.kernels.padded_rows.ROUNDING_SHIFT`:
+    k put where a number has its exponent."""
 
     def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         bits = builder.add(builder.bitcast(args[0], _LONGS), _all(1023))
@@ -153,7 +154,7 @@ def power_of_two(typing: Any, shifted: Any) -> Any:
 
 @_operation
 def load_word(typing: Any, array: Any, place: Any) -> Any:
-    """Eight neighbours of an int8 array as one word."""
+    """A 64-bit word's worth of neighbours of an array of tags."""
 
     def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -165,7 +166,7 @@ def load_word(typing: Any, array: Any, place: Any) -> Any:
 
 @_operation
 def store_word(typing: Any, array: Any, place: Any, value: Any) -> Any:
-    """Write eight neighbours of an int8 array."""
+    """Write a 64-bit word's worth of neighbours of an array of tags."""
 
     def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
