@@ -16,7 +16,7 @@ from hypothesis import strategies as some
 import seqtruth as st
 from seqtruth.data.crowd import Crowd
 from seqtruth.engine import Facts, Labels, Parts, StoredResult, Sums, add
-from seqtruth.errors import DataError, DataWarning, ParameterError
+from seqtruth.errors import DataWarning, InputError, ParameterError
 from seqtruth.history import Step
 from seqtruth.methods.base import Aggregator
 from seqtruth.methods.bayes.bsc import BSCCV
@@ -208,8 +208,8 @@ def test_what_parts_cannot_do() -> None:
         st.HMMCrowd().fit(parts)
     with pytest.raises(ParameterError, match="abstains"):
         st.MajorityVote(abstain="O").fit(parts)
-    with pytest.raises(DataError, match="cannot aggregate this"):
-        st.MajorityVote().fit(["no crowd"])  # type: ignore[call-overload]
+    with pytest.raises(InputError, match="no crowd: cannot read the file"):
+        st.MajorityVote().fit(["no crowd"])
 
 
 def test_one_annotator_stands() -> None:

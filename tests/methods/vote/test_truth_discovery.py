@@ -15,7 +15,6 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataWarning, ParameterError
 from seqtruth.methods.crf_ma import CRFMA
 from seqtruth.methods.vote.catd import CATD
-from seqtruth.methods.vote.chi_square import chi_square_quantile
 from seqtruth.methods.vote.crh import CRH
 from seqtruth.methods.vote.optsla import OptSLA
 from seqtruth.methods.vote.truth_discovery import TruthDiscovery, zero_one_losses
@@ -26,18 +25,12 @@ from strategies import crowds
 BOTH = [CRH, CATD]
 
 
-@pytest.mark.parametrize("p", [1e-4, 0.025, 0.5, 0.975])
-def test_chi_square_quantiles_agree_with_scipy(p: float) -> None:
-    stats = pytest.importorskip("scipy.stats")
-    degrees = np.array([0.1, 0.5, 1, 1.5, 2, 3, 7.3, 30, 100, 1000, 1e4, 1e5, 1e6])
-    found = chi_square_quantile(p, degrees)
-    np.testing.assert_allclose(found, stats.chi2.ppf(p, degrees), rtol=1e-9)
+def test_weights_of_catd_are_chi_square_quantiles_by_loss() -> None:
+    from scipy.stats import chi2
 
-
-def test_chi_square_quantile_needs_sensible_numbers() -> None:
-    for p, degrees in ((0.0, [1]), (1.0, [1]), (0.5, [0]), (0.5, [-1.0])):
-        with pytest.raises(ParameterError):
-            chi_square_quantile(p, degrees)
+    losses, counts = np.array([2.0, 5.0, 0.5]), np.array([0.7, 30.0, 1e5])
+    expected = chi2.ppf(0.025, counts) / losses
+    np.testing.assert_allclose(CATD()._weigh(losses, counts), expected / expected.max(), rtol=1e-9)
 
 
 @given(crowds(), st.integers(0, 2**32 - 1))

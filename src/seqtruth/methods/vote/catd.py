@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F64
-from seqtruth.methods.vote.chi_square import chi_square_quantile
 from seqtruth.methods.vote.truth_discovery import TruthDiscovery
 
 
@@ -61,5 +60,8 @@ class CATD(TruthDiscovery):
             raise ParameterError("alpha must be between 0 and 1", got=str(self.alpha))
 
     def _weigh(self, losses: F64, counts: F64) -> F64:
-        weights = chi_square_quantile(self.alpha / 2, counts) / losses
+        from scipy.special import gammaincinv  # here, since importing it takes a while
+
+        # χ²(p, n) is twice the p-quantile of a gamma distribution of shape n / 2
+        weights: F64 = 2.0 * gammaincinv(counts / 2, self.alpha / 2) / losses
         return weights / weights.max() if len(weights) else weights
