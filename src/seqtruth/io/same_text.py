@@ -22,7 +22,9 @@ ALIKE = 0.5
 #: Edits may make up this share of a text.
 MAX_EDITED = 0.1
 #: A stretch between equal lines that is longer than this is not compared character by character.
-MAX_STRETCH = 4000
+MAX_STRETCH = 1000
+#: Nor more than this of one text.
+MAX_COMPARED = 20_000
 _LINES = re.compile(r"[^\n.!?。]*[\n.!?。]*\s*")
 
 
@@ -130,13 +132,18 @@ def _blocks(ours: str, theirs: str) -> list[Block] | None:
     are short.
     """
     blocks: list[Block] = []
-    edited = 0
+    compared = edited = 0
     for a, b, c, d in _changed(theirs, ours, blocks):
-        edited += max(b - a, d - c)
-        if edited > max(20, MAX_EDITED * len(ours)) or max(b - a, d - c) > MAX_STRETCH:
+        length = max(b - a, d - c)
+        compared += length
+        if length > MAX_STRETCH or compared > MAX_COMPARED:
             return None
         matcher = SequenceMatcher(None, theirs[a:b], ours[c:d], autojunk=False)
-        blocks += [Block(a + i, c + j, n) for i, j, n in matcher.get_matching_blocks()]
+        same = matcher.get_matching_blocks()
+        edited += length - sum(n for _, _, n in same)
+        if edited > 1 + MAX_EDITED * len(ours):
+            return None
+        blocks += [Block(a + i, c + j, n) for i, j, n in same]
     return sorted(blocks)
 
 
