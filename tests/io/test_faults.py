@@ -88,9 +88,6 @@ FAULTS = {
         "a.jsonl:1: text holds half a surrogate pair; write characters, not halves",
     ("a.jsonl", '{"words": 1, "annotations": {}}'):
         'a.jsonl:1: a record needs "tokens" or "text"; got "words", "annotations"',
-    ("a.jsonl", SPAN % '{"start":0,"end":3,"label":"X"},{"start":1,"end":2,"label":"Y"}'):
-        "a.jsonl:1: annotator 'w': two spans overlap; got 0 to 2 'X' and 1 to 2 'Y'; keep one of "
-        "them, or give the second layer an annotator name of its own",
     ("a.jsonl", SPAN % '{"start":0,"end":99,"label":"X"}'):
         "a.jsonl:1: annotator 'w': a span must lie inside the text (0 to 5) and not be empty; got "
         "0 to 99; offsets count characters, the end is exclusive",

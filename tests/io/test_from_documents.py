@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seqtruth import io
 from seqtruth.data.crowd import Crowd
-from seqtruth.errors import InputError, ParameterError
+from seqtruth.errors import DataWarning, InputError, ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.from_documents import Cutting, RepeatedIdError, documents_to_crowd
 from seqtruth.io.overlaps import MAX_LAYERS
@@ -260,3 +262,24 @@ def test_sentences(text: str, n: int) -> None:
 def test_sentences_of_the_source_are_kept() -> None:
     text = "a b c. D e f"
     assert split_text(text, "sentences", ((0, 3), (4, 12))) == [(0, 4), (4, 12)]
+
+
+@given(document=documents(), split=st.sampled_from(["none", "sentences"]))
+@settings(max_examples=60, deadline=None)
+def test_json_lines_keep_layers_and_pieces(
+    document: Document, split: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    crowd, _ = crowd_of(document, split=split)
+    path = tmp_path_factory.mktemp("lines") / "a.jsonl"
+    io.write(crowd, path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        back = io.read(path)
+    assert back.corpus.sentence_ids.equals(crowd.corpus.sentence_ids)
+    assert back.corpus.layers == crowd.corpus.layers
+    first, second = (
+        [list(d.opinions) for d in documents_of(c, role="annotator")] for c in (crowd, back)
+    )
+    assert [[(o.annotator, o.marks) for o in some] for some in first] == [
+        [(o.annotator, o.marks) for o in some] for some in second
+    ]

@@ -9,7 +9,7 @@ import pytest
 
 from seqtruth import io
 from seqtruth.data.crowd import Crowd
-from seqtruth.io.text_spans import tokenise
+from seqtruth.io.tokens import tokenise
 from tests.strategies import document_names, spelled
 
 

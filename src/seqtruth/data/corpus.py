@@ -191,6 +191,11 @@ class Corpus:
         return self._taken(chosen, pa.array(names, pa.large_string()), layers, layer)
 
     @property
+    def n_base_sentences(self) -> int:
+        """Sentences, each counted once whatever its layers."""
+        return self.n_sentences if len(self.layers) == 1 else len(self.base_ids.unique())
+
+    @property
     def base_ids(self) -> pa.Array:
         """S ids without the names of layers: the same for one sentence on all its layers."""
         if len(self.layers) == 1:

@@ -282,10 +282,24 @@ def write(
     if isinstance(found, DocumentFormat):
         write_documents(documents_of(crowd, scores, role), path, found.name, **options)
         return
+    _warn_of_losses(crowd, found)
     _check_options(found.name, "writing", options, found.write_options)
     given = {name: column for name, column in columns.items() if column is not None}
     room = {name: column for name, column in given.items() if name in found.write_options}
     found.write(crowd, Path(path), **options, **room)
+
+
+def _warn_of_losses(crowd: Crowd, found: CrowdFormat) -> None:
+    """Say, by name, what a file of tokens and tags cannot carry; JSON lines carry it."""
+    notes, corpus = Notes(), crowd.corpus
+    if found.name == "jsonl":
+        return
+    if len(corpus.layers) > 1:
+        what = "layer, as such (its sentences stand by themselves, named id@layer)"
+        notes.left_out(what, times=len(corpus.layers) - 1)
+    if pieces := sum(bool(one.annotator) for one in corpus.origin.discontinuous):
+        notes.left_out("bond between the pieces of a discontinuous mark", times=pieces)
+    notes.warn(f"writing {found.title}", stacklevel=4)
 
 
 def _model_name(result: Labelling) -> str:

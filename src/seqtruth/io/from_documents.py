@@ -141,6 +141,15 @@ class CrowdBuilder:
         self._discontinuous: list[Discontinuous] = []
         self._given_tokens = self._given_sentences = False
 
+    @property
+    def sentences(self) -> list[str]:
+        """Ids of the sentences so far, without layers."""
+        return self._ids
+
+    def announce(self, annotator: str) -> None:
+        """List an annotator who may have no opinion."""
+        self._annotators.setdefault((annotator, "annotator"), len(self._annotators))
+
     def add(self, document: Document) -> None:
         """Cut a document and take its opinions."""
         if document.id in self._documents:
@@ -276,7 +285,11 @@ class CrowdBuilder:
         return name if role == "annotator" or not others else f"{name} ({role})"
 
     def crowd(
-        self, format: str = "", roles: tuple[str, ...] | None = None, origin: Origin | None = None
+        self,
+        format: str = "",
+        roles: tuple[str, ...] | None = None,
+        origin: Origin | None = None,
+        scheme: str | None = None,
     ) -> Crowd:
         """Everything added so far.
 
@@ -285,6 +298,7 @@ class CrowdBuilder:
         format : name of the format, to be remembered.
         roles : other ones than asked for at first.
         origin : what is to be remembered instead.
+        scheme : how to spell spans, where nothing was said at first.
         """
         if not self._documents:
             raise InputError("there are no documents", where=self.name)
@@ -292,7 +306,7 @@ class CrowdBuilder:
         corpus = self._corpus(format, layers, origin)
         chosen = self._chosen(roles)
         try:
-            return self._crowd(corpus, chosen, n_layers, layer_of)
+            return self._crowd(corpus, chosen, n_layers, layer_of, scheme)
         except DataError as error:
             raise as_input_error(error, self.name) from None
 
@@ -340,7 +354,12 @@ class CrowdBuilder:
         return corpus if len(layers) == 1 else corpus.on_layers(layers)
 
     def _crowd(
-        self, corpus: Corpus, chosen: list[tuple[str, str]], n_layers: int, layer_of: list[int]
+        self,
+        corpus: Corpus,
+        chosen: list[tuple[str, str]],
+        n_layers: int,
+        layer_of: list[int],
+        kind: str | None,
     ) -> Crowd:
         numbers = np.full(len(self._annotators) + 1, -1, np.int64)
         numbers[[self._annotators[who] for who in chosen]] = np.arange(len(chosen))
@@ -367,7 +386,7 @@ class CrowdBuilder:
         for layer in range(n_layers):
             row_sentence[on_layer(every, layer)] = sentence * n_layers + layer
             row_annotator[on_layer(every, layer)] = annotator
-        kind = self.cutting.scheme or "iob2"
+        kind = self.cutting.scheme or kind or "iob2"
         nodes = list(self.overlaps.nodes)
         scheme = Scheme.of(kind, [f"I-{node.label}" for node in nodes] or ["O"])
         types = np.array([scheme.types.index(node.label) for node in nodes] or [0], np.int16)

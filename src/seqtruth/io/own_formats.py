@@ -116,7 +116,8 @@ OWN = (
         cannot_carry=("confidence", "texts and offsets", "layers"),
     ),
     CrowdFormat(
-        "jsonl", "JSON lines of SeqTruth", _tell_jsonl, read_jsonl, write_jsonl, (), CONFIDENCES, (), _JSONL,
+        "jsonl", "JSON lines of SeqTruth", _tell_jsonl, read_jsonl, write_jsonl,
+        ("split", "overlap"), CONFIDENCES, (), _JSONL,
     ),
     _table("csv", "a long table (CSV)", (".csv",), partial(_tell_delimited, ",", ".csv"), read_csv),
     _table("tsv", "a long table (TSV)", (".tsv",), partial(_tell_delimited, "\t", ".tsv"), read_tsv),

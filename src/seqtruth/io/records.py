@@ -22,7 +22,8 @@ from seqtruth.io.assemble import (
     make_corpus,
     offsets_of,
 )
-from seqtruth.io.text_spans import Span, in_order, tidy, token_spans, tokenise
+from seqtruth.io.text_spans import Span, in_order, tidy, token_spans
+from seqtruth.io.tokens import tokenise
 
 
 class _Codes(dict[str | None, int]):
@@ -36,6 +37,16 @@ class _Codes(dict[str | None, int]):
             raise TypeError(tag)
         self[tag] = len(self) - 1
         return self[tag]
+
+
+def given_twice(name: str, where: str, first: str) -> InputError:
+    """An id that stands for two sentences."""
+    return InputError(
+        f"sentence id {name!r} is given twice",
+        where=where,
+        got=f"the first at {first}",
+        fix="give each sentence an id of its own",
+    )
 
 
 class Collector:
@@ -171,12 +182,7 @@ class Collector:
         where: str,
     ) -> int:
         if self._id_place.setdefault(name, where) != where:
-            raise InputError(
-                f"sentence id {name!r} is given twice",
-                where=where,
-                got=f"the first at {self._id_place[name]}",
-                fix="give each sentence an id of its own",
-            )
+            raise given_twice(name, where, self._id_place[name])
         self.ids.append(name)
         self._documents.append(document)
         self._tokens += tokens

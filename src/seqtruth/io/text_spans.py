@@ -5,10 +5,7 @@ Offsets count characters (Unicode code points, as Python strings do); the end is
 
 from __future__ import annotations
 
-import functools
 import itertools
-import re
-import unicodedata
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +14,7 @@ import numpy.typing as npt
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.spans import Spans, extract
 from seqtruth.errors import InputError
+from seqtruth.io.tokens import trimmed
 
 
 class Span(NamedTuple):
@@ -27,68 +25,32 @@ class Span(NamedTuple):
     label: str
 
 
-@functools.cache
-def _pattern() -> re.Pattern[str]:
-    """A number, a word with its combining marks, or any other visible character with its marks."""
-    points = [*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)]
-    marks = [point for point in points if unicodedata.category(chr(point))[0] == "M"]
-    ranges: list[list[int]] = []
-    for point in marks:
-        if ranges and ranges[-1][1] == point - 1:
-            ranges[-1][1] = point
-        else:
-            ranges.append([point, point])
-    mark = "".join(f"{chr(a)}-{chr(b)}" for a, b in ranges)
-    return re.compile(rf"\d+(?:[.,]\d+)+(?![\w{mark}])|\w[\w{mark}]*|\S[{mark}]*")
-
-
-def tokenise(text: str, cuts: set[int]) -> list[tuple[int, int]]:
-    """Start and end of each token, with a border at each of the places in ``cuts``.
-
-    Examples
-    --------
-    >>> text = "Dr. Smith-Jones paid $3.50."
-    >>> [text[a:b] for a, b in tokenise(text, {7})]
-    ['Dr', '.', 'Smi', 'th', '-', 'Jones', 'paid', '$', '3.50', '.']
-    """
-    tokens: list[tuple[int, int]] = []
-    for found in _pattern().finditer(text):
-        start, end = found.span()
-        for cut in sorted(c for c in range(start + 1, end) if c in cuts) if cuts else ():
-            tokens.append((start, cut))
-            start = cut
-        tokens.append((start, end))
-    return tokens
-
-
 def tidy(spans: list[Span], text: str, who: str, where: str) -> list[Span]:
     """One annotator's spans in reading order, without white space at their edges.
 
     Raises where a span lies outside the text, is empty, covers white space only, or overlaps
     another one.
     """
-    trimmed = []
-    for span in spans:
-        start, end = span.start, span.end
-        if not 0 <= start < end <= len(text):
-            raise InputError(
-                f"{who}: a span must lie inside the text (0 to {len(text)}) and not be empty",
-                where=where,
-                got=f"{start} to {end}",
-                fix="offsets count characters, the end is exclusive",
-            )
-        while start < end and text[start].isspace():
-            start += 1
-        while end > start and text[end - 1].isspace():
-            end -= 1
-        if start == end:
-            raise InputError(
-                f"{who}: a span covers white space only",
-                where=where,
-                got=f"{span.start} to {span.end}",
-            )
-        trimmed.append(Span(start, end, span.label))
-    return in_order(trimmed, who, where)
+    return in_order([tidy_span(span, text, who, where) for span in spans], who, where)
+
+
+def tidy_span(span: Span, text: str, who: str, where: str) -> Span:
+    """A span without white space at its edges; raises where nothing is left, or it is not in the text."""
+    if not 0 <= span.start < span.end <= len(text):
+        raise InputError(
+            f"{who}: a span must lie inside the text (0 to {len(text)}) and not be empty",
+            where=where,
+            got=f"{span.start} to {span.end}",
+            fix="offsets count characters, the end is exclusive",
+        )
+    start, end = trimmed(text, span.start, span.end)
+    if start == end:
+        raise InputError(
+            f"{who}: a span covers white space only",
+            where=where,
+            got=f"{span.start} to {span.end}",
+        )
+    return Span(start, end, span.label)
 
 
 def in_order(spans: list[Span], who: str, where: str) -> list[Span]:

@@ -71,7 +71,7 @@ def documents_of(
     borders : give tokens and sentences also where the file that they were read from had none.
     """
     corpus, marked = crowd.corpus, row_spans(crowd)
-    pieces = _Pieces(corpus)
+    pieces = Pieces(corpus)
     for group in _groups(corpus):
         page = _page(corpus, group.sentences)
         opinions = tuple(
@@ -167,7 +167,7 @@ def _rows(crowd: Crowd, sentences: Sequence[int]) -> dict[int, list[int]]:
 _Key = tuple[str, str, int, int, str]
 
 
-class _Pieces:
+class Pieces:
     """Marks in several pieces, by document, annotator and hull."""
 
     def __init__(self, corpus: Corpus) -> None:
@@ -205,7 +205,7 @@ def _opinion(
     page: _Page,
     group: _Group,
     whose: tuple[int, list[int]],
-    pieces: _Pieces,
+    pieces: Pieces,
     scores: Scores,
     role: Role | None,
 ) -> Opinion:

@@ -11,31 +11,54 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import KINDS
-from seqtruth.errors import InputError
+from seqtruth.errors import DataWarning, InputError
 from seqtruth.io.assemble import sentence_documents
+from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
 from seqtruth.io.files import read_text, write_chunks
-from seqtruth.io.records import Collector
-from seqtruth.io.text_spans import Span, row_spans
+from seqtruth.io.from_documents import CrowdBuilder, Cutting
+from seqtruth.io.records import Collector, given_twice
+from seqtruth.io.text_spans import RowSpans, Span, row_spans, tidy_span
+from seqtruth.io.to_documents import Pieces, place_of_sentences
 
 
-def read_jsonl(path: Path, scheme: str | None = None) -> Crowd:
-    """Read a file of records; both kinds may stand in one file."""
+def read_jsonl(
+    path: Path, scheme: str | None = None, *, split: str = "none", overlap: str = "layers"
+) -> Crowd:
+    """Read a file of records; both kinds may stand in one file.
+
+    Parameters
+    ----------
+    split, overlap : what to do with texts and with spans that overlap, where all records have texts; see
+        :class:`~seqtruth.io.from_documents.Cutting`.
+    """
     data = read_text(path)
+    lines = [
+        (f"{path}:{number}", line)
+        for number, line in enumerate(data.split(b"\n"), 1)
+        if line and not line.isspace()
+    ]
+    if not _TOKENS.search(data):
+        return read_texts(lines, str(path), Cutting(split, overlap, scheme=scheme))
     collector = Collector(str(path))
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if line and not line.isspace():
-            where = f"{path}:{number}"
-            add_record(collector, parse_record(line, where), where)
+    for where, line in lines:
+        add_record(collector, parse_record(line, where), where)
     return collector.crowd(scheme)
+
+
+_TOKENS = re.compile(rb'"tokens"\s*:')
 
 
 def parse_record(line: bytes, where: str) -> dict[str, Any]:
@@ -106,17 +129,9 @@ def _field(record: dict[str, Any], name: str, kind: type, where: str) -> Any:
 
 def add_record(collector: Collector, record: dict[str, Any], where: str) -> None:
     """Check a record of either kind and add it."""
-    name = record.get("id", str(len(collector.ids)))
-    if isinstance(name, bool) or not isinstance(name, str | int):
-        raise InputError('"id" must be a string or a whole number', where=where, got=_kind(name))
-    document = _field(record, "doc", str, where) if "doc" in record else ""
+    name, document = names_in(record, len(collector.ids), where)
     annotations = _field(record, "annotations", dict, where)
-    if "scheme" in record:
-        kind = record["scheme"]
-        if kind not in KINDS:
-            fix = f"known are {', '.join(KINDS)}"
-            raise InputError('"scheme" names no scheme', where=where, got=f"{kind!r:.40}", fix=fix)
-        collector.scheme = kind
+    collector.scheme = scheme_in(record, where) or collector.scheme
     if "tokens" in record:
         tokens = _field(record, "tokens", list, where)
         if not all(isinstance(token, str) and token for token in tokens):
@@ -125,20 +140,135 @@ def add_record(collector: Collector, record: dict[str, Any], where: str) -> None
         if "offsets" in record:
             text = _field(record, "text", str, where)
             borders = _borders(record, text, len(tokens), where)
-        collector.add_tokens(str(name), document, tokens, annotations, where, text, borders)
+        collector.add_tokens(name, document, tokens, annotations, where, text, borders)
     elif "text" in record:
         text = _field(record, "text", str, where)
         marked = {
-            annotator: None if spans is None else _spans(annotator, spans, where)
+            annotator: None if spans is None else spans_in(annotator, spans, where)
             for annotator, spans in annotations.items()
         }
-        collector.add_text(str(name), document, text, marked, where)
+        collector.add_text(name, document, text, marked, where)
     else:
-        raise InputError(
-            'a record needs "tokens" or "text"',
-            where=where,
-            got=", ".join(f'"{key}"' for key in record)[:80] or "no fields",
+        raise _neither(record, where)
+
+
+def names_in(record: dict[str, Any], number: int, where: str) -> tuple[str, str]:
+    """Id (the number, where there is none) and document of a record."""
+    name = record.get("id", str(number))
+    if isinstance(name, bool) or not isinstance(name, str | int):
+        raise InputError('"id" must be a string or a whole number', where=where, got=_kind(name))
+    return str(name), _field(record, "doc", str, where) if "doc" in record else ""
+
+
+def scheme_in(record: dict[str, Any], where: str) -> str | None:
+    """The scheme that a record names."""
+    kind: str | None = record.get("scheme")
+    if "scheme" in record and kind not in KINDS:
+        fix = f"known are {', '.join(KINDS)}"
+        raise InputError('"scheme" names no scheme', where=where, got=f"{kind!r:.40}", fix=fix)
+    return kind
+
+
+def _neither(record: dict[str, Any], where: str) -> InputError:
+    return InputError(
+        'a record needs "tokens" or "text"',
+        where=where,
+        got=", ".join(f'"{key}"' for key in record)[:80] or "no fields",
+    )
+
+
+def read_texts(lines: Iterable[tuple[str, bytes]], name: str, cutting: Cutting) -> Crowd:
+    """Records with texts alone: spans may overlap, and texts may be split."""
+    notes = Notes()
+    builder = CrowdBuilder(name, notes, cutting)
+    places: dict[str, str] = {}
+    documents: list[str] = []
+    offsets: list[int] = []
+    kind = cutting.scheme
+    for where, line in lines:
+        record = parse_record(line, where)
+        id, document = names_in(record, len(places), where)
+        annotations = _field(record, "annotations", dict, where)
+        kind = kind or scheme_in(record, where)
+        if "text" not in record:
+            raise _neither(record, where)
+        text = _field(record, "text", str, where)
+        if places.setdefault(id, where) != where:
+            raise given_twice(id, where, places[id])
+        before = len(builder.sentences)
+        builder.add(_document(builder, id, text, annotations, where))
+        documents += [document] * (len(builder.sentences) - before)
+        offset = record.get("offset")
+        offsets.append(offset if type(offset) is int and offset >= 0 and document else -1)
+    if not places:
+        raise InputError("the file has no sentences", where=name)
+    crowd = builder.crowd(scheme=kind)
+    if told := builder.overlaps.describe():
+        warnings.warn(f"{name}: {told}", DataWarning, stacklevel=4)
+    notes.warn(f"reading {name}", stacklevel=4)
+    if cutting.split != "none":
+        return crowd
+    return replace(crowd, corpus=_in_documents(crowd.corpus, documents, offsets))
+
+
+def _in_documents(corpus: Corpus, names: list[str], offsets: list[int]) -> Corpus:
+    """The corpus with documents as the records name them, and places in these where all are told."""
+    numbers: dict[str, int] = {}
+    column = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)
+    layers = len(corpus.layers)
+    placed = min(offsets) >= 0
+    place = {name: n for n, name in enumerate(corpus.documents)}
+    found = [
+        one._replace(
+            document=names[n] if placed else one.document,
+            start=one.start + offsets[n] * placed,
+            end=one.end + offsets[n] * placed,
+            pieces=tuple((a + offsets[n] * placed, b + offsets[n] * placed) for a, b in one.pieces),
         )
+        for one in corpus.origin.discontinuous
+        for n in [place[one.document]]
+    ]
+    return replace(
+        corpus,
+        documents=tuple(numbers),
+        sentence_document=np.repeat(column, layers),
+        text_starts=np.repeat(np.array(offsets, np.int64), layers) if placed else None,
+        origin=replace(corpus.origin, discontinuous=tuple(found)),
+    )
+
+
+def _document(
+    builder: CrowdBuilder, id: str, text: str, annotations: dict[str, Any], where: str
+) -> Document:
+    opinions = []
+    for annotator, spans in annotations.items():
+        if not annotator:
+            raise InputError("an annotator's name is empty", where=where)
+        builder.announce(annotator)
+        if spans is None:
+            continue
+        who = f"annotator {annotator!r}"
+        marks = [
+            Mark(*tidy_span(span, text, who, where), _pieces_in(given, text, where))
+            for span, given in zip(spans_in(annotator, spans, where), spans, strict=True)
+        ]
+        opinions.append(Opinion(annotator, tuple(marks)))
+    return Document(id, text, tuple(opinions), where=where)
+
+
+def _pieces_in(span: dict[str, Any], text: str, where: str) -> Extents:
+    pieces = span.get("pieces") or []
+    if not isinstance(pieces, list):
+        raise InputError('"pieces" must be [start, end] pairs', where=where, got=_kind(pieces))
+    for pair in pieces:
+        good = isinstance(pair, list) and len(pair) == 2 and all(type(x) is int for x in pair)
+        if not good or not 0 <= pair[0] < pair[1] <= len(text):
+            raise InputError(
+                '"pieces" must be [start, end] pairs inside the text',
+                where=where,
+                got=f"{pair!r:.40}",
+            )
+    return tuple((a, b) for a, b in pieces)
 
 
 def _borders(record: dict[str, Any], text: str, n_tokens: int, where: str) -> list[tuple[int, int]]:
@@ -160,7 +290,7 @@ def _borders(record: dict[str, Any], text: str, n_tokens: int, where: str) -> li
     return [(pair[0], pair[1]) for pair in pairs]
 
 
-def _spans(annotator: str, spans: Any, where: str) -> list[Span]:
+def spans_in(annotator: str, spans: Any, where: str) -> list[Span]:
     if not isinstance(spans, list):
         raise InputError(
             f"annotator {annotator!r} must have a list of spans, or null",
@@ -210,45 +340,110 @@ def _lines(
     confidence: npt.NDArray[np.floating[Any]] | None,
     span_confidence: npt.NDArray[np.floating[Any]] | None,
 ) -> Iterator[bytes]:
-    corpus, labels = crowd.corpus, [*crowd.scheme.labels, None]
-    ids, documents = corpus.sentence_ids.to_pylist(), sentence_documents(corpus)
-    texts = [None] * len(ids) if corpus.texts is None else corpus.texts.to_pylist()
-    marked = row_spans(crowd)
-    for s, (name, document, text) in enumerate(zip(ids, documents, texts, strict=True)):
-        a, b = (int(x) for x in corpus.token_offsets[s : s + 2])
-        rows = range(int(crowd.sentence_rows[s]), int(crowd.sentence_rows[s + 1]))
-        record: dict[str, Any] = {"id": name}
-        if document:
-            record["doc"] = document
-        first, last = crowd.row_offsets[rows.start], crowd.row_offsets[rows.stop]
-        missing = bool((crowd.tags[first:last] < 0).any())
-        notes: dict[str, Any] = dict.fromkeys(crowd.annotators) if s == 0 else {}
-        if text is not None and not missing and crowd.scheme.kind != "plain":
-            assert corpus.char_starts is not None and corpus.char_ends is not None
-            record["text"] = text
-            starts, ends = corpus.char_starts[a:b].tolist(), corpus.char_ends[a:b].tolist()
-            sure = _rounded(span_confidence, a, b)
-            for r in rows:
-                notes[crowd.annotators[crowd.row_annotator[r]]] = [
-                    {"start": starts[x], "end": ends[y - 1], "label": label}
-                    | ({} if sure is None else {"confidence": min(sure[x:y])})
-                    for x, y, label in marked.of(crowd, r)
-                ]
+    corpus = crowd.corpus
+    ids, documents = corpus.base_ids.to_pylist(), sentence_documents(corpus)
+    marked, pieces = row_spans(crowd), Pieces(corpus)
+    pages, _ = place_of_sentences(corpus)
+    first = True
+    for group in _groups(crowd, ids):
+        s = group[0]
+        record: dict[str, Any] = {
+            "id": ids[s] if len(group) > 1 else corpus.sentence_ids[s].as_py()
+        }
+        if documents[s]:
+            record["doc"] = documents[s]
+        notes: dict[str, Any] = dict.fromkeys(crowd.annotators) if first else {}
+        first = False
+        if _spans_say_all(crowd, group):
+            record["text"] = corpus.texts[s].as_py() if corpus.texts is not None else ""
+            if corpus.text_starts is not None:
+                record["offset"] = int(corpus.text_starts[s])
+            for layer in group:
+                _add_marks(crowd, layer, pages[s], marked, pieces, span_confidence, notes)
         else:
-            record["scheme"] = crowd.scheme.kind
-            record["tokens"] = corpus.words(s)
-            if text is not None:
-                assert corpus.char_starts is not None and corpus.char_ends is not None
-                record["text"] = text
-                pairs = np.stack([corpus.char_starts[a:b], corpus.char_ends[a:b]], axis=1)
-                record["offsets"] = pairs.tolist()
-            for r in rows:
-                codes = crowd.tags[crowd.row_offsets[r] : crowd.row_offsets[r + 1]].tolist()
-                notes[crowd.annotators[crowd.row_annotator[r]]] = [labels[code] for code in codes]
-            if confidence is not None:
-                record["confidence"] = _rounded(confidence, a, b)
+            _add_tags(crowd, s, record, notes, confidence)
         record["annotations"] = notes
         yield (json.dumps(record, ensure_ascii=False) + "\n").encode()
+
+
+def _groups(crowd: Crowd, ids: list[str]) -> Iterator[list[int]]:
+    """Sentences by their numbers; those that are layers of one and can be one record together."""
+    if len(crowd.corpus.layers) == 1:
+        yield from ([s] for s in range(crowd.n_sentences))
+        return
+    found: dict[str, list[int]] = {}
+    for s, name in enumerate(ids):
+        found.setdefault(name, []).append(s)
+    for group in found.values():
+        if _spans_say_all(crowd, group):
+            yield group
+        else:
+            yield from ([s] for s in group)
+
+
+def _spans_say_all(crowd: Crowd, group: list[int]) -> bool:
+    """Whether spans in a text say everything: there is a text, no tag is missing, none is plain."""
+    texts = crowd.corpus.texts
+    if texts is None or crowd.scheme.kind == "plain" or not texts[group[0]].is_valid:
+        return False
+    for s in group:
+        first, last = crowd.sentence_tags[s : s + 2]
+        if (crowd.tags[first:last] < 0).any():
+            return False
+    return True
+
+
+def _add_marks(
+    crowd: Crowd,
+    s: int,
+    page: str,
+    marked: RowSpans,
+    pieces: Pieces,
+    confidence: npt.NDArray[np.floating[Any]] | None,
+    notes: dict[str, Any],
+) -> None:
+    corpus = crowd.corpus
+    a, b = (int(x) for x in corpus.token_offsets[s : s + 2])
+    assert corpus.char_starts is not None and corpus.char_ends is not None
+    starts, ends = corpus.char_starts[a:b].tolist(), corpus.char_ends[a:b].tolist()
+    sure = _rounded(confidence, a, b)
+    shift = 0 if corpus.text_starts is None else int(corpus.text_starts[s])
+    for r in range(int(crowd.sentence_rows[s]), int(crowd.sentence_rows[s + 1])):
+        who = crowd.annotators[crowd.row_annotator[r]]
+        turns = pieces.of(page, who, own=crowd.n_annotators > 1)
+        spans = notes.get(who) or []
+        for x, y, label in marked.of(crowd, r):
+            span: dict[str, Any] = {"start": starts[x], "end": ends[y - 1], "label": label}
+            if parts := turns.take(starts[x] + shift, ends[y - 1] + shift, label):
+                span["pieces"] = [[c - shift, d - shift] for c, d in parts]
+            if sure is not None:
+                span["confidence"] = min(sure[x:y])
+            spans.append(span)
+        notes[who] = spans
+
+
+def _add_tags(
+    crowd: Crowd,
+    s: int,
+    record: dict[str, Any],
+    notes: dict[str, Any],
+    confidence: npt.NDArray[np.floating[Any]] | None,
+) -> None:
+    corpus, labels = crowd.corpus, [*crowd.scheme.labels, None]
+    a, b = (int(x) for x in corpus.token_offsets[s : s + 2])
+    text = None if corpus.texts is None else corpus.texts[s].as_py()
+    record["scheme"] = crowd.scheme.kind
+    record["tokens"] = corpus.words(s)
+    if text is not None:
+        assert corpus.char_starts is not None and corpus.char_ends is not None
+        record["text"] = text
+        pairs = np.stack([corpus.char_starts[a:b], corpus.char_ends[a:b]], axis=1)
+        record["offsets"] = pairs.tolist()
+    for r in range(int(crowd.sentence_rows[s]), int(crowd.sentence_rows[s + 1])):
+        codes = crowd.tags[crowd.row_offsets[r] : crowd.row_offsets[r + 1]].tolist()
+        notes[crowd.annotators[crowd.row_annotator[r]]] = [labels[code] for code in codes]
+    if confidence is not None:
+        record["confidence"] = _rounded(confidence, a, b)
 
 
 def _rounded(column: npt.NDArray[np.floating[Any]] | None, a: int, b: int) -> list[float] | None:
