@@ -175,7 +175,7 @@ def test_bad_input_is_named_and_nothing_is_written(
         (["info", "{crowd}", "--from", "papyrus"], "papyrus"),
         (["evaluate", "{crowd}", "{crowd}"], "annotators"),
         (["tag", "{crowd}", "{crowd}"], "crowd.conll"),
-        (["simulate", "{crowd}", "-o", "{dir}/x.conll"], "one hand"),
+        (["simulate", "{crowd}", "-o", "{dir}/x.conll"], "one label per token"),
     ],
 )
 def test_wrong_use_exits_with_2(

@@ -305,7 +305,7 @@ def test_faults_are_told_as_ours(spark, tmp_path):
         return SparkParts.of(spark.createDataFrame(rows, schema))
 
     with pytest.raises(InputError, match=r"^task 't' has no row for token 0"):
-        parts([("t", "a", 1, "O")])
+        parts([("t", "a", 1, "O"), ("t", "b", 1, "O")])
     with pytest.raises(InputError, match="no rows"):
         parts([])
     with pytest.raises(InputError, match="whole numbers"):

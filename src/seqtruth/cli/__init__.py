@@ -7,6 +7,7 @@ Exit codes: 0 done; 1 a fault of ours (please report it); 2 bad input or usage, 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from contextlib import suppress
@@ -28,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
         code = stopped if isinstance(stopped, int) else 0
     except SeqTruthError as error:
-        note(f"error: {error}")
+        note(f"error: {_as_options(str(error))}")
         code = 2
     except KeyboardInterrupt:
         code = 130
@@ -52,6 +53,20 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments is None:
         sys.exit(code)
     return code
+
+
+def _as_options(text: str) -> str:
+    """The library's words for its arguments as those of the command line.
+
+    >>> _as_options("cannot tell the format; give format=, one of conll, jsonl")
+    'cannot tell the format; give --format, one of conll, jsonl'
+    """
+    names = "format|scheme|gold|checkpoint|resume|abstain|data_dir"
+    return re.sub(
+        rf"\b({names})=(?:'(\w+)')?(?=[\s,;.)]|$)",
+        lambda found: "--" + found[1].replace("_", "-") + (f" {found[2]}" if found[2] else ""),
+        text,
+    )
 
 
 def _drop_stdout() -> None:

@@ -59,7 +59,7 @@ class Checkpoint:
             raise InputError(
                 "the checkpoint belongs to another run (other input, method or parameters)",
                 where=str(self.path),
-                fix="use another folder, or leave out --resume",
+                fix="use another folder, or leave out resume=",
             )
         history = History.from_dict(meta["history"])
         log.info("going on from round %d (%s)", len(history), self.path)

@@ -115,10 +115,11 @@ def check_input_untouched(predictor: Any) -> None:
 
 
 def check_clones_are_untrained_and_apart(predictor: Any) -> None:
+    same = type(predictor.clone()) is type(predictor)
+    _demand(same, "clone gave another kind of predictor", predictor)
     truth, model = _truth(), _trained(predictor)
     found = model.predict_proba(truth.corpus)
     twin = model.clone()
-    _demand(type(twin) is type(model), "clone gave another kind of predictor", predictor)
     other = np.zeros_like(truth.tags)
     twin.fit(truth.corpus, other, scheme=truth.scheme)
     same = np.array_equal(model.predict_proba(truth.corpus), found)
