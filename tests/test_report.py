@@ -225,7 +225,7 @@ def test_reviewed_spans_have_the_confidence_of_spans(data, result):
     assert len(shown) > 10
     for item in items(fitted, None):
         for piece in item.pieces:
-            text = " ".join(word for word, _ in piece.words)
+            text = " ".join(word for word, _, _ in piece.words)
             if piece.label:
                 assert piece.confidence == spans[item.name, text] <= 0.5
 

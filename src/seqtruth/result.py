@@ -34,7 +34,11 @@ FRAMES = ("tokens", "spans", "sentences", "annotators")
 
 
 class Span(NamedTuple):
-    """One aggregated span; ``end`` is exclusive, ``confidence`` the probability that it is right."""
+    """One aggregated span; ``end`` is exclusive, ``confidence`` the probability that it is right.
+
+    ``start`` and ``end`` count tokens of the sentence, ``char_start`` and ``char_end`` characters of the
+    document's text, or of the sentence's where that is all that is known; None where there is no text.
+    """
 
     sentence: str
     document: str
@@ -43,6 +47,8 @@ class Span(NamedTuple):
     label: str
     text: str
     confidence: float
+    char_start: int | None = None
+    char_end: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,21 +134,23 @@ class Result(Labelling):
         return np.asarray(smallest, np.float64)
 
     def spans(self, strict: str = "conlleval") -> list[Span]:
-        """All aggregated spans in reading order, with their confidence."""
+        """All aggregated spans in reading order, with their confidence.
+
+        Those of all layers of a sentence are together.
+        """
         found = extract(self.tags, self.corpus.token_offsets, self.scheme, strict)
-        ids = self.corpus.sentence_ids.to_pylist()
+        ids = self.corpus.base_ids.to_pylist()
         first = self.corpus.token_offsets[found.sequence]
         confidence = self.span_confidence(strict)
         out = []
         for k, s in enumerate(found.sequence.tolist()):
             a, b = int(first[k] + found.start[k]), int(first[k] + found.end[k])
-            document = self.corpus.documents[int(self.corpus.sentence_document[s])]
-            words = [] if self.corpus.tokens is None else self.corpus.tokens[a:b].to_pylist()
+            text, place = self.corpus.written(s, a, b)
             out.append(
                 Span(
-                    ids[s], document, int(found.start[k]), int(found.end[k]),
-                    self.scheme.types[found.type[k]], " ".join(words),
-                    float(confidence[k]),
+                    ids[s], self.corpus.documents[int(self.corpus.sentence_document[s])],
+                    int(found.start[k]), int(found.end[k]), self.scheme.types[found.type[k]], text,
+                    float(confidence[k]), *place,
                 )
             )  # fmt: skip
         return out
@@ -212,7 +220,9 @@ class Result(Labelling):
     def __str__(self) -> str:
         method = self.provenance.get("method", "labels")
         spans = len(extract(self.tags, self.corpus.token_offsets, self.scheme).start)
-        text = f"{method}: {count(self.corpus.n_sentences, 'sentence')} · {count(spans, 'span')}"
+        text = (
+            f"{method}: {count(self.corpus.n_base_sentences, 'sentence')} · {count(spans, 'span')}"
+        )
         text += f" · {count(len(self.annotators), 'annotator')}"
         if self.history.steps:
             text += f" · {count(len(self.history), 'round')} ({self.history.stop_reason})"
@@ -277,8 +287,10 @@ def _tokens(result: Result) -> dict[str, Any]:
 def _spans(result: Result) -> dict[str, Any]:
     spans = result.spans()
     columns = {name: [getattr(span, name) for span in spans] for name in Span._fields}
-    types = {"start": pa.int64(), "end": pa.int64(), "confidence": pa.float64()}
-    order = ("document", "sentence", "start", "end", "label", "text", "confidence")
+    whole = ("start", "end", "char_start", "char_end")
+    types = {"confidence": pa.float64(), **dict.fromkeys(whole, pa.int64())}
+    order = ["document", "sentence", "start", "end", "label", "text", "confidence"]
+    order += whole[2:] if result.corpus.texts is not None else ()
     return {name: pa.array(columns[name], types.get(name, pa.large_string())) for name in order}
 
 

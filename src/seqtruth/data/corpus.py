@@ -150,6 +150,31 @@ class Corpus:
         words: list[str] = self.tokens[a:b].to_pylist()
         return words
 
+    def written(
+        self, sentence: int, first: int, last: int
+    ) -> tuple[str, tuple[int | None, int | None]]:
+        """Tokens ``first`` to ``last`` (of all) as they are written, and their place in the document.
+
+        Where there is no text, the tokens with blanks between, and no place.
+        """
+        text = None if self.texts is None else self.texts[sentence].as_py()
+        if text is None or self.char_starts is None or self.char_ends is None or first >= last:
+            words = [] if self.tokens is None else self.tokens[first:last].to_pylist()
+            return " ".join(words), (None, None)
+        start, end = int(self.char_starts[first]), int(self.char_ends[last - 1])
+        shift = 0 if self.text_starts is None else int(self.text_starts[sentence])
+        return text[start:end], (start + shift, end + shift)
+
+    def glued(self, sentence: int) -> list[str]:
+        """Tokens of one sentence, each with the blanks after it as they are written (else one blank)."""
+        words = self.words(sentence)
+        text = None if self.texts is None else self.texts[sentence].as_py()
+        if text is None or self.char_starts is None:
+            return [f"{word} " for word in words]
+        a, b = self.token_offsets[sentence : sentence + 2]
+        starts = self.char_starts[a:b].tolist()
+        return [text[x:y] for x, y in zip(starts, [*starts[1:], len(text)], strict=True)]
+
     def __getitem__(self, selection: Selection) -> Corpus:
         """The sentences at these places (mask, numbers or slice), in that order."""
         return self.take(places(selection, self.n_sentences))

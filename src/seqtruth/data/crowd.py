@@ -401,7 +401,7 @@ class Crowd:
 
     def __str__(self) -> str:
         parts = [
-            count(self.n_sentences, "sentence"),
+            count(self.corpus.n_base_sentences, "sentence"),
             count(self.n_annotators, "annotator"),
             count(self.n_labels, "tag"),
             self.scheme.kind.upper(),

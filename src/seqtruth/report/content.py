@@ -45,7 +45,8 @@ class Row(NamedTuple):
 def headlines(result: Result, spans: int, scores: Evaluation | None) -> list[Headline]:
     """What there is, and how much of it can be taken as it is."""
     corpus, plain = result.corpus, result.scheme.kind == "plain"
-    out = [Headline(f"{corpus.n_sentences:,}", _plural(corpus.n_sentences, "sentence"))]
+    n_sentences = corpus.n_base_sentences
+    out = [Headline(f"{n_sentences:,}", _plural(n_sentences, "sentence"))]
     if not plain:
         out.append(Headline(f"{spans:,}", _plural(spans, "span") + " found"))
     else:

@@ -21,9 +21,12 @@ WEAK = 0.6
 
 
 class Piece(NamedTuple):
-    """Some tokens of a sentence; outside spans ``label`` is empty and ``confidence`` nan."""
+    """Some tokens of a sentence; outside spans ``label`` is empty and ``confidence`` nan.
 
-    words: tuple[tuple[str, bool], ...]
+    ``words`` are tokens, whether each is weak, and the blanks after it as they are written.
+    """
+
+    words: tuple[tuple[str, bool, str], ...]
     label: str
     colour: int
     confidence: float
@@ -77,7 +80,7 @@ def items(result: Result, crowd: Crowd | None, limit: int = MAX_SENTENCES) -> li
 def _item(result: Result, crowd: Crowd | None, s: int, span_confidence: F64) -> Item:
     corpus = result.corpus
     a, b = (int(v) for v in corpus.token_offsets[s : s + 2])
-    words = [clip(word, MAX_WORD) for word in _words(result, s)]
+    words = [(clip(word, MAX_WORD), blank) for word, blank in _words(result, s)]
     confidence = result.token_confidence[a:b]
     ours = _spans(result.tags[a:b], result.scheme)
     first, last = _window(confidence)
@@ -110,11 +113,15 @@ def _item(result: Result, crowd: Crowd | None, s: int, span_confidence: F64) -> 
     )
 
 
-def _words(result: Result, s: int) -> list[str]:
-    """The tokens, or their numbers where the source had none."""
-    if result.corpus.tokens is not None:
-        return result.corpus.words(s)
-    return [str(i + 1) for i in range(len(result.corpus.words(s)))]
+_Words = list[tuple[str, str]]
+
+
+def _words(result: Result, s: int) -> _Words:
+    """The tokens, or their numbers where the source had none, with the blanks after them."""
+    if result.corpus.tokens is None:
+        return [(str(i + 1), " ") for i in range(len(result.corpus.words(s)))]
+    pairs = zip(result.corpus.words(s), result.corpus.glued(s), strict=True)
+    return [(word, " " if glued[len(word) :] else "") for word, glued in pairs]
 
 
 def _spans(tags: Tags, scheme: Scheme) -> list[_Span]:
@@ -136,7 +143,7 @@ def _window(confidence: np.ndarray) -> tuple[int, int]:
 
 
 def _pieces(
-    spans: list[_Span], sure: F64, words: list[str], confidence: np.ndarray, first: int, last: int,
+    spans: list[_Span], sure: F64, words: _Words, confidence: np.ndarray, first: int, last: int,
     scheme: Scheme,
 ) -> tuple[Piece, ...]:  # fmt: skip
     """The sentence from ``first`` to ``last``, cut at the spans' borders."""
@@ -154,13 +161,13 @@ def _pieces(
         i = end
         inside = range(max(start, first), min(end, last))
         if len(inside):
-            shown = tuple((words[k], bool(confidence[k] < WEAK)) for k in inside)
+            shown = tuple((words[k][0], bool(confidence[k] < WEAK), words[k][1]) for k in inside)
             out.append(Piece(shown, label, colour(scheme.types, label), value))
     return tuple(out)
 
 
 def _changes(
-    ours: list[_Span], theirs: list[_Span], words: list[str], scheme: Scheme
+    ours: list[_Span], theirs: list[_Span], words: _Words, scheme: Scheme
 ) -> tuple[Change, ...]:
     """What to take away from our spans, and to add, to get theirs: place by place, ours first."""
     here = set(theirs)
@@ -170,9 +177,13 @@ def _changes(
         reach = max(reach, span[1])
         differ.append((place, span in here, span))
     return tuple(
-        Change(added, label, colour(scheme.types, label), clip(" ".join(words[a:b]), MAX_WORD))
+        Change(added, label, colour(scheme.types, label), clip(_joined(words[a:b]), MAX_WORD))
         for _, added, (a, b, label) in sorted(differ)
     )
+
+
+def _joined(words: _Words) -> str:
+    return "".join(word + blank for word, blank in words).rstrip()
 
 
 def _names(names: list[str]) -> str:
