@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 
 import pytest
 
 from seqtruth import io
+from seqtruth.errors import DataWarning
+from seqtruth.io.format import DocumentFormat
 from tests.strategies import document_names, spelled
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
@@ -41,14 +44,27 @@ EXPECTED = {
     "tokens.csv": {("s1", "ann"): ["B-ORG", "O"], ("s1", "bob"): ["O", None]},
     "spans.csv": {("s1", "ann"): ["B-ORG", "O", "B-MISC", "O"], ("s1", "bob"): ["O"] * 4},
 }
-SENTENCES = {"answers.txt": 2, "named.conll": 2, "folder": 2, "texts.jsonl": 2, "tokens.csv": 2,
+#: In the first layer.
+EXPECTED["export.json"] = {
+    ("7#1", "ann"): ["B-PER", "O", "O"],
+    ("7#1", "bob"): ["O"] * 3,
+    ("7#2", "ann"): ["O", "O", "B-LOC", "I-LOC", "I-LOC", "O", "O", "O", "O"],
+    ("7#2", "bob"): ["O"] * 9,
+}
+SENTENCES = {"export.json": 4, "answers.txt": 2,
+             "named.conll": 2, "folder": 2, "texts.jsonl": 2, "tokens.csv": 2,
              "spans.csv": 2}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_example(examples: Path, name: str) -> None:
-    crowd = io.read(examples / name)
-    assert spelled(crowd) == EXPECTED[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", DataWarning
+        )  # of layers, and an annotation that was cancelled
+        crowd = io.read(examples / name)
+    first = {key: tags for key, tags in spelled(crowd).items() if "@" not in key[0]}
+    assert first == EXPECTED[name]
     assert crowd.n_sentences == SENTENCES.get(name, 1)
 
 
@@ -62,3 +78,20 @@ def test_what_the_page_says_of_names(examples: Path) -> None:
     assert document_names(crowd.corpus) == ["news-1", "news-1"]
     assert crowd.corpus.words(1) == ["#hashtag"]
     assert io.read(examples / "texts.jsonl").corpus.words(0) == ["Zoë", "😀", "met", "Ann", "."]
+
+
+def test_every_format_of_a_tool_is_listed_with_what_it_cannot_carry() -> None:
+    page = PAGE.read_text()
+    for name, found in io.FORMATS.items():
+        assert f"`{name}`" in page
+        if isinstance(found, DocumentFormat):
+            options = ", ".join(f"`{option}`" for option in found.read_options or ()) or "–"
+            lost = (", ".join(found.cannot_carry) if found.write is not None else "") or "–"
+            row = f"| `{name}` | {found.title} | {'in, out' if found.write else 'in'} | {options} | {lost} |"
+            assert row in page
+
+
+def test_the_example_of_overlaps(examples: Path) -> None:
+    with pytest.warns(DataWarning, match="put on 2 layers: PER, LOC | ROLE"):
+        crowd = io.read(examples / "export.json")
+    assert crowd.corpus.sentence_ids.to_pylist() == ["7#1", "7#1@ROLE", "7#2", "7#2@ROLE"]

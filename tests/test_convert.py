@@ -1,0 +1,146 @@
+"""The commands that bring tools' files in and out."""
+
+from __future__ import annotations
+
+import io as streams
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from seqtruth import io
+from seqtruth.cli import main
+from seqtruth.errors import DataWarning, InputError
+
+TEXT = "Ada met Zoë in Ames. They left."
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    def annotation(who: str, *spans: tuple[int, int, str]) -> dict[str, object]:
+        result = [
+            {
+                "from_name": "l",
+                "to_name": "t",
+                "type": "labels",
+                "value": {"start": a, "end": b, "labels": [c]},
+            }
+            for a, b, c in spans
+        ]
+        return {"completed_by": {"email": who}, "result": result}
+
+    good = ((0, 3, "PER"), (8, 11, "PER"), (15, 19, "LOC"))
+    annotations = [
+        annotation("ann", *good),
+        annotation("bob", *good),
+        annotation("eve", (0, 3, "LOC")),
+    ]
+    task = {
+        "id": 3,
+        "data": {"text": TEXT, "more": "kept"},
+        "annotations": annotations,
+        "predictions": [],
+    }
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps([task]))
+    return path
+
+
+def run(*arguments: object) -> int:
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+def test_an_export_to_labels_and_back_with_one_command(export: Path, tmp_path: Path) -> None:
+    out = tmp_path / "labels.json"
+    assert run("aggregate", export, "-o", out, "--to", "label-studio", "-m", "mv", "-q") == 0
+    (task,) = json.loads(out.read_text())
+    assert (task["id"], task["data"]) == (3, {"text": TEXT, "more": "kept"})
+    (prediction,) = task["predictions"]
+    assert prediction["model_version"] == "seqtruth-mv"
+    found = [
+        (r["value"]["start"], r["value"]["end"], r["value"]["labels"][0])
+        for r in prediction["result"]
+    ]
+    assert found == [(0, 3, "PER"), (8, 11, "PER"), (15, 19, "LOC")]
+    assert all(0 < r["score"] <= 1 for r in prediction["result"])
+
+
+def test_one_tool_to_another_and_to_our_own(export: Path, tmp_path: Path) -> None:
+    assert run("convert", export, tmp_path / "b", "--to", "brat") == 0
+    assert (tmp_path / "b" / "ann" / "3.ann").read_text().count("\n") == 3
+    assert run("convert", tmp_path / "b", tmp_path / "c.jsonl", "--split", "none") == 0
+    crowd = io.read(tmp_path / "c.jsonl")
+    assert crowd.annotators == ("ann", "bob", "eve") and crowd.corpus.sentence_ids.to_pylist() == [
+        "3"
+    ]
+    assert run("convert", tmp_path / "c.jsonl", tmp_path / "d.json", "--to", "doccano") in (0, 2)
+    assert run("convert", export) == 2
+    assert run("convert", export, export) == 2
+
+
+def test_options_of_reading(export: Path, tmp_path: Path) -> None:
+    io.convert(export, tmp_path / "lines.jsonl", read_options={"split": "sentences"})
+    assert len((tmp_path / "lines.jsonl").read_text().splitlines()) == 2
+    assert run("convert", export, tmp_path / "x.jsonl", "--read", "control=other") in (0, 2)
+    assert run("convert", export, tmp_path / "x.jsonl", "--read", "wish=1") == 2
+
+
+def test_several_files_patterns_and_standard_input(
+    export: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = json.loads(export.read_text())
+    parts = []
+    for n, annotation in enumerate(tasks[0]["annotations"]):
+        parts.append(tmp_path / f"part{n}.json")
+        parts[-1].write_text(json.dumps([tasks[0] | {"annotations": [annotation]}]))
+    whole = io.read(export)
+    for source in (parts, str(tmp_path / "part*.json")):
+        assert io.read(source).digest() == whole.digest()
+    monkeypatch.setattr(
+        sys, "stdin", type("Input", (), {"buffer": streams.BytesIO(export.read_bytes())})
+    )
+    assert io.read("-").digest() == whole.digest()
+    with pytest.raises(InputError, match="no file fits the pattern"):
+        io.read(str(tmp_path / "no*.json"))
+
+
+def test_a_folder_of_parquet_is_one_table(tmp_path: Path) -> None:
+    crowd = io.read(_tables(tmp_path))
+    assert (crowd.n_sentences, crowd.annotators) == (2, ("ann", "bob"))
+
+
+def _tables(tmp_path: Path) -> Path:
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    for n, who in enumerate(["ann", "bob"]):
+        crowd = st_crowd(who, n)
+        io.write(crowd, folder / f"part-{n}.parquet")
+    return folder
+
+
+def st_crowd(who: str, n: int) -> object:
+    from seqtruth import Crowd
+
+    return Crowd.of({who: [["B-PER", "O"]]}, [["Ada", "ran"]], ids=[f"s{n}"])
+
+
+def test_faults_name_the_tool(tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    path.write_text('[{"id": 1, "data": {"image": "x.png"}, "annotations": [], "predictions": []}]')
+    with pytest.raises(InputError, match="Label Studio"):
+        io.read(path)
+
+
+def test_layers_are_said_where_a_format_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    spans = '[{"start": 0, "end": 3, "label": "A"}, {"start": 0, "end": 7, "label": "B"}]'
+    path.write_text('{"id": "s", "text": "Ada ran", "annotations": {"w": ' + spans + "}}\n")
+    with pytest.warns(DataWarning, match="put on 2 layers"):
+        crowd = io.read(path)
+    with pytest.warns(DataWarning, match="writing CoNLL columns, left out: 1 × layer"):
+        io.write(crowd, tmp_path / "a.conll")
