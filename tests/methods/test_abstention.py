@@ -5,10 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as some
 from tests.strategies import crowds
 
 import seqtruth as st
-from seqtruth.methods.abstention import spoken_and_seen, stretches
+from seqtruth.datasets import demo
+from seqtruth.io.join import join_crowds
+from seqtruth.methods.abstention import (
+    confirmations,
+    spoken_and_seen,
+    stretches,
+    understand_silence,
+)
+from seqtruth.simulation import simulate_rules
 
 
 @given(crowd=crowds(kinds=("iob2", "bioes")))
@@ -36,3 +45,76 @@ def test_rules_that_stay_silent(method) -> None:
     labels = [result.scheme.labels[t] for t in result.tags]
     assert labels == ["B-PER", "O", "B-LOC", "B-PER", "O", "B-LOC", "O", "O", "O"] * 4
     assert result.labelled.all()
+
+
+def counted_by_hand(crowd: st.Crowd, counted: np.ndarray) -> dict[str, np.ndarray]:
+    """What :func:`confirmations` counts, token by token over dictionaries."""
+    shape = crowd.n_annotators, len(crowd.scheme.types)
+    asked, given_ = np.zeros((*shape, 2), int), np.zeros((*shape, 2), int)
+    claims, marked = np.zeros(shape, int), np.zeros(2, int)
+    said = [crowd.labelling(w).tags for w in range(crowd.n_annotators)]
+    for i in range(crowd.n_tokens):
+        types = {w: int(crowd.scheme.type_of[s[i]]) for w, s in enumerate(said) if s[i] >= 0}
+        for w, k in types.items():
+            claims[w, k] += k >= 0
+        types = {w: k for w, k in types.items() if counted[w]}
+        named = {k for k in types.values() if k >= 0}
+        if named:
+            marked += [1, len(types)]
+        for w, mine in types.items():
+            for k in named:
+                others = sum(o == k for v, o in types.items() if v != w)
+                if others:
+                    asked[w, k, min(others, 2) - 1] += 1
+                    given_[w, k, min(others, 2) - 1] += mine == k
+    return {"asked": asked, "given": given_, "claims": claims, "marked": marked}
+
+
+@given(crowd=crowds(kinds=("iob2", "bioes", "io")), data=some.data())
+def test_confirmations_are_those_counted_by_hand_and_add_up(crowd: st.Crowd, data) -> None:
+    n = crowd.n_annotators
+    counted = np.array(data.draw(some.lists(some.booleans(), min_size=n, max_size=n)), bool)
+    found, wanted = confirmations(crowd, counted), counted_by_hand(crowd, counted)
+    cut = crowd.n_sentences // 2
+    parts = [confirmations(crowd[:cut], counted), confirmations(crowd[cut:], counted)]
+    for name, counts in wanted.items():
+        assert (found[name] == counts).all(), name
+        assert (parts[0][name] + parts[1][name] == counts).all(), name
+
+
+def test_people_vote_and_rules_are_silent() -> None:
+    gold = demo.load().gold
+    people = understand_silence(st.simulate(gold, "careful:3,sloppy:2"))
+    assert not people.found and people.overlaps and people.sentence() == ""
+    rules = understand_silence(simulate_rules(gold, 1))
+    assert rules.silent.all() and not rules.known.any()
+    assert rules.sentence().startswith(f"{len(rules.annotators)} sources are silent where")
+    assert set(rules.to_dict()["silent"]) == set(rules.annotators)
+
+
+def test_who_never_speaks_of_a_type_has_no_opinion_on_it() -> None:
+    """Two people of three types, and one who only knows persons: their O denies persons alone."""
+    gold = demo.load().gold
+    crowd = st.simulate(gold, "careful:3")
+    lone = crowd.labelling(0).tags.copy()
+    keep = crowd.scheme.types.index("PER")
+    lone[crowd.scheme.type_of[lone] != keep] = crowd.scheme.outside
+    one = st.Labelling(crowd.corpus, crowd.scheme, lone).as_crowd("persons only")
+    found = understand_silence(join_crowds([crowd, one]))
+    last = found.annotators.index("persons only")
+    assert found.silent[last].tolist() == [k != "PER" for k in found.types]
+    assert not np.delete(found.silent, last, axis=0).any()
+
+
+def test_copies_confirm_each_other_unless_one_of_them_counts() -> None:
+    """A copied rule looks confirmed; counted once, its lone claims are seen for what they are."""
+    tokens = [list("uvwxyz")] * 30
+    rng = np.random.default_rng(0)
+    rows = {
+        w: [["B-X" if rng.random() < 0.4 else "O" for _ in "uvwxyz"] for _ in tokens] for w in "abc"
+    }
+    crowd = st.Crowd.of(rows | {"copy": rows["a"]}, tokens)
+    alone, all_four = st.Crowd.of(rows, tokens), np.array([True, True, True, False])
+    one, other = understand_silence(alone), understand_silence(crowd, all_four)
+    assert other.lone == pytest.approx(one.lone)
+    assert understand_silence(crowd).lone != pytest.approx(one.lone)

@@ -260,17 +260,18 @@ def add_losses(crowd: CrowdView, s: int, xi: float, found: int, on: Contested, l
         losses[2, annotator] += staked
 
 
-@kernel
-def spread(path: Tags, n: int, found: int, on: Contested, out: F32 | F64) -> None:
-    """y* of a whole sentence, into [≥ n, L], from that of its contested tokens."""
+@inlined
+def spread(path: Tags, n: int, found: int, on: Contested, out: F32 | F64, at: int) -> None:
+    """y* of a whole sentence, into rows ``at`` … of [≥ at + n, L], from that of its contested tokens."""
     for i in range(n):
-        out[i] = 0.0
-        out[i, path[i]] = 1.0
+        for k in range(out.shape[1]):
+            out[at + i, k] = 0.0
+        out[at + i, path[i]] = 1.0
     for c in range(found):
         i = on.places[c]
-        out[i, path[i]] = 0.0
+        out[at + i, path[i]] = 0.0
         for slot in range(on.sizes[c]):
-            out[i, on.given[c, slot]] = on.y[c, slot]
+            out[at + i, on.given[c, slot]] = on.y[c, slot]
 
 
 @kernel

@@ -18,7 +18,7 @@ _KERNELS: list[Any] = []
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile ``function`` with Numba: no GIL, cached on disk, IEEE division."""
-    made = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    made = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=False)(function)
     _KERNELS.append(made)
     return cast(Callable[P, R], made)
 

@@ -1,8 +1,9 @@
 """The Y* step of AggSLC in one compiled pass: weighted vote, legal path, confidence, losses.
 
 Every sum in it adds up over sentences, so that parts can be worked on apart. Each sentence goes one of
-two ways, with the same outcome: :func:`_vote_on_contested`, which skips the tokens on which all agree, and
-:func:`_vote_on_all`, where there is a predictor, a known label or a draw to be heard on every token.
+two ways, with the same outcome: by its contested tokens alone (:func:`_vote_while_legal`,
+:func:`_repair_contested`), skipping those on which all agree, or by all of them (:func:`_vote_on_all`),
+where there is a predictor, a known label or a draw to be heard on every token.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def count_votes(crowd: CrowdView, by: Ballot, probabilities: bool = True) -> Vot
 
     def run(a: int, b: int) -> tuple[F64, F64]:
         losses, sums = np.zeros((3, n_annotators)), np.zeros(2)
-        _vote_chunk(crowd, a, b, by, _Out(tags, soft, confidence, losses, sums))
+        _vote_chunk(crowd, a, b, by, _Out(tags, soft, confidence, losses, sums, np.zeros(2)))
         return losses, sums
 
     losses, sums = np.zeros((3, n_annotators)), np.zeros(2)
@@ -163,6 +164,8 @@ class _Out(NamedTuple):
 
     losses : float64[3, W].
     sums : float64[2], the predictor's loss and the number of forbidden transitions.
+    pending : float64[2], number of contested tokens and their margin, of a sentence that has been voted
+        on and waits for its repair; -1 where there is none.
     """
 
     tags: Tags
@@ -170,6 +173,7 @@ class _Out(NamedTuple):
     xi: F64
     losses: F64
     sums: F64
+    pending: F64
 
 
 class _Space(NamedTuple):
@@ -177,13 +181,11 @@ class _Space(NamedTuple):
 
     voted : tag[n], the vote's labels before the consistency module.
     y, loss : float64[n, L].
-    contested : its path is where the labels are made.
     """
 
     voted: Tags
     y: F64
     loss: F64
-    contested: Contested
     repairer: Repairer
 
 
@@ -195,52 +197,89 @@ def _vote_chunk(crowd: CrowdView, first: int, last: int, by: Ballot, out: _Out) 
         np.empty(longest, by.preference.dtype),
         np.empty((longest, n_labels)),
         np.empty((longest, n_labels)),
-        contested_space(longest, most_rows(crowd.sentence_rows, first, last), by.preference),
         repairer(by.how, by.legal, longest, by.preference),
     )
-    plain = by.random or len(by.known) > 0
-    for s in range(first, last):
-        hint = len(by.prediction.given) > 0 and by.prediction.given[s]
-        labelled = crowd.tag_offsets[s + 1] > crowd.tag_offsets[s]
-        if plain or hint or not labelled or not _vote_on_contested(crowd, s, by, space, out):
-            _vote_on_all(crowd, s, hint, by, space, out)
+    on = contested_space(longest, most_rows(crowd.sentence_rows, first, last), by.preference)
+    s = first
+    while s < last:
+        s = _vote_while_legal(crowd, s, last, by, on, out)
+        if s < last:
+            if out.pending[0] >= 0.0:
+                _repair_contested(crowd, s, by, on, space, out)
+            else:
+                _vote_on_all(crowd, s, by, on.path, space, out)
+            s += 1
+
+
+@kernel
+def _vote_while_legal(
+    crowd: CrowdView, s: int, last: int, by: Ballot, on: Contested, out: _Out
+) -> int:
+    """Sentences s … by their contested tokens, up to the first that needs more; returns which that is.
+
+    It needs more where its path has to be repaired, where a token has no vote at all, and where every
+    token must be looked at. There is no call for that in here: the compiler would no longer see that
+    references to the arrays need not be counted, and most sentences would pay for the few.
+    """
+    out.pending[0] = -1.0
+    if by.random or len(by.known):
+        return s
+    while s < last:
+        if len(by.prediction.given) > 0 and by.prediction.given[s]:
+            return s
+        if crowd.tag_offsets[s + 1] == crowd.tag_offsets[s]:
+            return s
+        n = crowd.token_offsets[s + 1] - crowd.token_offsets[s]
+        found = find_contested(crowd, s, on)
+        margin = vote_on_contested(crowd, s, by.weights, by.class_weights, by.rank, found, on)
+        if margin < 0.0:
+            return s
+        illegal = inconsistency(on.path, n, crowd.grammar)
+        if illegal > 0 and by.how != NONE:
+            out.pending[0], out.pending[1] = found, margin
+            return s
+        _keep(crowd, s, (n - found + margin) / n, illegal, found, on, out)
+        s += 1
+    return s
+
+
+@kernel
+def _repair_contested(
+    crowd: CrowdView, s: int, by: Ballot, on: Contested, space: _Space, out: _Out
+) -> None:
+    """The sentence that :func:`_vote_while_legal` left pending, its path made legal."""
+    n, found = crowd.token_offsets[s + 1] - crowd.token_offsets[s], int(out.pending[0])
+    xi = (n - found + out.pending[1]) / n
+    space.voted[:n] = on.path[:n]
+    spread(space.voted, n, found, on, space.y, 0)
+    key = by.keys[s if len(by.keys) > 1 else 0]
+    repair_sentence(space.y, n, space.repairer, crowd.grammar, key, on.path)
+    found = swap(space.voted, n, crowd.sentence_rows[s + 1] - crowd.sentence_rows[s], found, on)
+    _keep(crowd, s, xi, inconsistency(on.path, n, crowd.grammar), found, on, out)
 
 
 @inlined
-def _vote_on_contested(crowd: CrowdView, s: int, by: Ballot, space: _Space, out: _Out) -> bool:
-    """One sentence by its contested tokens alone; says False where a token has no vote at all."""
+def _keep(
+    crowd: CrowdView, s: int, xi: float, illegal: int, found: int, on: Contested, out: _Out
+) -> None:
+    """Write down what the vote on contested tokens has come to."""
     n, a = crowd.token_offsets[s + 1] - crowd.token_offsets[s], crowd.token_offsets[s]
-    on = space.contested
-    found = find_contested(crowd, s, on)
-    margin = vote_on_contested(crowd, s, by.weights, by.class_weights, by.rank, found, on)
-    if margin < 0.0:
-        return False
-    xi = (n - found + margin) / n
-    illegal = inconsistency(on.path, n, crowd.grammar)
-    if by.how != NONE and illegal > 0:
-        space.voted[:n] = on.path[:n]
-        spread(space.voted, n, found, on, space.y)
-        key = by.keys[s if len(by.keys) > 1 else 0]
-        repair_sentence(space.y, n, space.repairer, crowd.grammar, key, on.path)
-        rows = crowd.sentence_rows[s + 1] - crowd.sentence_rows[s]
-        found = swap(space.voted, n, rows, found, on)
-        illegal = inconsistency(on.path, n, crowd.grammar)
     out.sums[1] += illegal
     out.xi[s] = xi
     for i in range(n):
         out.tags[a + i] = on.path[i]
     if len(out.y):
-        spread(on.path, n, found, on, out.y[a : a + n])
+        spread(on.path, n, found, on, out.y, a)
     add_losses(crowd, s, xi, found, on, out.losses)
-    return True
 
 
 @kernel
 def _vote_on_all(
-    crowd: CrowdView, s: int, hint: bool, by: Ballot, space: _Space, out: _Out
+    crowd: CrowdView, s: int, by: Ballot, path: Tags, space: _Space, out: _Out
 ) -> None:
-    """One sentence with all labels of all its tokens; ``hint``: the predictor speaks here."""
-    path, y, grammar = space.contested.path, space.y, crowd.grammar
+    """One sentence with all labels of all its tokens; its labels are made in ``path`` tag[≥ n]."""
+    hint = len(by.prediction.given) > 0 and by.prediction.given[s]
+    y, grammar = space.y, crowd.grammar
     n, a = crowd.token_offsets[s + 1] - crowd.token_offsets[s], crowd.token_offsets[s]
     key = by.keys[s if len(by.keys) > 1 else 0]
     _add_votes(crowd, s, hint, by, y)

@@ -1,15 +1,25 @@
-"""Sources that abstain: what to do where nobody has an opinion.
+"""Sources that abstain: whose ``O`` is a vote and whose is silence, and what to do with silence.
 
-With ``abstain="O"`` an ``O`` is no vote. Where all who saw a token abstain, the abstaining label
-stands; a method that learns how often labels occur must not learn it there, or the mass of silence
-would outvote every opinion. So methods work on the stretches where somebody speaks, each a sequence
-of its own, and the labels are put back between the silences. Methods with a predictor need whole
-sentences; for them silence is a known label.
+**Found from the data** (:func:`understand_silence`). A rule that knows some names says ``O`` elsewhere
+because it has nothing to say; a person who says ``O`` has looked and found nothing. What tells them
+apart is what becomes of *lone claims*. For a source j held out and a token at which s others claim type
+k, count n_jk(s) tokens and h_jk(s) that j confirms. What is true is confirmed at j's coverage
+c_jk = h_jk(2+) / n_jk(2+), however many others have seen it; so the share of claims of one other that
+are true is π_k = Σ_j h_jk(1) / Σ_j n_jk(1) c_jk. Where lone claims are more often right than wrong, the
+silence of the others denied nothing: the type is *open*, and ``O`` is no vote against it. Nor is it
+one of a source that never speaks of the type. All counts are sums over sentences.
+
+**Told by the user.** With ``abstain="O"`` an ``O`` is no vote. Where all who saw a token abstain, the
+abstaining label stands; a method that learns how often labels occur must not learn it there, or the
+mass of silence would outvote every opinion. So methods work on the stretches where somebody speaks,
+each a sequence of its own, and the labels are put back between the silences. Methods with a predictor
+need whole sentences; for them silence is a known label.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +27,189 @@ import pyarrow as pa
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
-from seqtruth.kernels.arrays import F32, I64, Bool, Tags
+from seqtruth.data.scheme import Scheme
+from seqtruth.engine import Parts, Sums, as_parts
+from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
+from seqtruth.kernels.confirmation import Confirmations, count_confirmations
+from seqtruth.kernels.threads import chunk_bounds, map_chunks
 
 Column = TypeVar("Column", Tags, F32)
+
+#: More sources times types than this are counted in one piece.
+MANY_CELLS = 1 << 18
+#: A lone claim is believed where it is more often right than wrong.
+BELIEVED = 0.5
+#: So many expected confirmations tell as much about a type as all types together do.
+POOLED = 5
+#: Coverage is learnt from at least so many claims that two others share.
+ENOUGH = 5
+#: So many chances to speak of a type, and none taken: the source does not speak of it.
+OCCASIONS = 10
+#: Rules of a single type that share less than this of what others claim are taken for silent.
+LITTLE = 0.35
+#: Precision of sources that is taken for granted where nothing can be learnt about it.
+USUAL_PRECISION = 0.85
+
+
+class Silence(NamedTuple):
+    """What ``O`` means in a crowd, for each source and type.
+
+    annotators, types : names of the W sources and K types.
+    silent : bool[W, K], the decision: whether the source's ``O`` is no vote against the type. It never
+        speaks of the type though it had occasion to; or the type is open; or, where some type is,
+        the source covers less than half of it.
+    seldom : bool[W, K], softer: the type is open, or the source covers less than half of it or never
+        speaks of it. People who miss much are among these, though their ``O`` is a vote.
+    open : bool[K], types of which lone claims are more often right than wrong (learnt or assumed).
+    lone : float64[K], the probability that a claim of the type which nobody shares is right.
+    known : bool[K], whether that was learnt from the crowd (else assumed).
+    coverage : float64[W, K], share of what others claim that a source claims, too.
+    first_weight : float64[K], what an ``O`` counts against a claim in a first vote.
+    overlaps : whether anybody labelled a token at which somebody else claims something.
+    """
+
+    annotators: tuple[str, ...]
+    types: tuple[str, ...]
+    silent: Bool
+    seldom: Bool
+    open: Bool
+    lone: F64
+    known: Bool
+    coverage: F64
+    first_weight: F64
+    overlaps: bool
+
+    @property
+    def found(self) -> bool:
+        """Whether anybody's ``O`` is no vote."""
+        return bool(self.silent.any())
+
+    def sentence(self) -> str:
+        """What was decided, for people; empty where every ``O`` is a vote.
+
+        >>> votes = {"a": [["B-X", "O"]] * 12, "b": [["O", "B-Y"]] * 12, "c": [["O", "B-Z"]] * 12}
+        >>> understand_silence(Crowd.of(votes, [["u", "v"]] * 12)).sentence()
+        '3 sources are silent where they have nothing to say: their O is not counted as a vote'
+        """
+        if not self.found:
+            return ""
+        n = int(self.silent.any(axis=1).sum())
+        return (
+            f"{n:,} {'source is' if n == 1 else 'sources are'} silent where they have nothing to say: "
+            "their O is not counted as a vote"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON: for each source the types its ``O`` does not deny, for each type the
+        evidence."""
+        quiet = {
+            name: [kind for kind, yes in zip(self.types, row, strict=True) if yes]
+            for name, row in zip(self.annotators, self.silent.tolist(), strict=True)
+        }
+        return {
+            "silent": {name: kinds for name, kinds in quiet.items() if kinds},
+            "lone_claims_right": dict(zip(self.types, self.lone.round(4).tolist(), strict=True)),
+            "learnt": bool(self.known.all()),
+        }
+
+
+def understand_silence(crowd: Crowd | Parts, counted: Bool | None = None) -> Silence:
+    """Find out whose ``O`` is a vote (see the head of this module).
+
+    Parameters
+    ----------
+    crowd : the annotations, whole or in parts.
+    counted : bool[W], sources that count as witnesses: one of each group of copies, which confirm
+        each other and nothing else. All where not given.
+
+    Examples
+    --------
+    Three people who mark the same and three rules that each know other names:
+
+    >>> people = {w: [["B-X", "O", "B-X"]] * 20 for w in "abc"}
+    >>> understand_silence(Crowd.of(people, [["u", "v", "w"]] * 20)).found
+    False
+    >>> rules = {w: [["B-X" if (i + n) % 3 else "O" for i in range(6)]] * 9 for n, w in enumerate("abc")}
+    >>> understand_silence(Crowd.of(rules, [list("uvwxyz")] * 9)).found
+    True
+    """
+    parts = as_parts(crowd)
+    every = np.ones(parts.n_annotators, np.bool_)
+    sums = parts.add_up(partial(confirmations, counted=every if counted is None else counted))
+    return silence_of(parts.annotators, parts.scheme, Confirmations(**sums))
+
+
+def confirmations(part: Crowd, counted: Bool) -> Sums:
+    """Σ over the sentences of a part: what :class:`~seqtruth.kernels.confirmation.Confirmations` counts."""
+    view, types = part.view, part.scheme.type_of
+    n_types = len(part.scheme.types)
+
+    def run(first: int, last: int) -> Confirmations:
+        shape = part.n_annotators, n_types
+        out = Confirmations(
+            np.zeros((*shape, 2), np.int64), np.zeros((*shape, 2), np.int64),
+            np.zeros(shape, np.int64), np.zeros(2, np.int64),
+        )  # fmt: skip
+        count_confirmations(view, first, last, types, counted, out)
+        return out
+
+    bounds = chunk_bounds(view.token_offsets)
+    if part.n_annotators * n_types > MANY_CELLS:  # a table for every chunk would be too much memory
+        bounds = bounds[[0, -1]]
+    found = [run(0, 0), *map_chunks(run, bounds)]
+    columns = (sum(column[1:], column[0]) for column in zip(*found, strict=True))
+    return dict(zip(Confirmations._fields, columns, strict=True))
+
+
+def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations) -> Silence:
+    """What the counts say."""
+    asked, given = sums.asked.astype(np.float64), sums.given.astype(np.float64)
+    one, more = asked[..., 0], asked[..., 1]
+    share = given[..., 1] / np.maximum(more, 1)
+    enough = more >= ENOUGH
+    expected = (one * share * enough).sum(axis=0)
+    confirmed = (given[..., 0] * enough).sum(axis=0)
+    learnt = expected.sum() >= POOLED
+    if learnt:  # types share what they have
+        usual = np.full(len(scheme.types), confirmed.sum() / expected.sum())
+    else:  # what agreement there is, and a usual precision
+        agreement = _agreement(sums)
+        usual = np.clip((USUAL_PRECISION - agreement) / (1 - agreement), 0.05, 1.0)
+    lone = np.clip((confirmed + POOLED * usual) / (expected + POOLED), 0, 1)
+    if learnt:  # from "one other claims it" to "nobody else does": those that were left unconfirmed
+        missed = 1 - (share * one).sum(axis=0) / np.maximum(one.sum(axis=0), 1)
+        lone = lone * missed / np.maximum(lone * missed + 1 - lone, 1e-9)
+    known = np.full(len(scheme.types), learnt)
+    is_open = lone >= BELIEVED
+    rough = given.sum(axis=-1) / np.maximum(asked.sum(axis=-1), 1)
+    coverage = np.where(enough, share, rough)
+    width = max(2.0, sums.marked[1] / max(sums.marked[0], 1))
+    odds = (1 - lone) / np.maximum(lone * (width - 1), 1e-9)
+    weight = np.where(is_open, 0.0, 1.0 if learnt else np.minimum(odds, 1.0))
+    never = (sums.claims == 0) & (asked.sum(axis=-1) >= OCCASIONS)
+    sure = is_open & (learnt or _speak_of_little(never, asked, coverage))
+    silent = never | sure | (sure.any() & (coverage < 0.5))
+    return Silence(
+        tuple(annotators), scheme.types, silent & (scheme.outside >= 0),
+        is_open | (coverage < 0.5) | (sums.claims == 0), is_open, lone, known, coverage, weight,
+        bool(sums.asked.any()),
+    )  # fmt: skip
+
+
+def _speak_of_little(never: Bool, asked: F64, coverage: F64) -> bool:
+    """Whether these look like rules where nobody can tell how often they are right: most never speak of
+    most types, or (of a single type) they share little of what others claim."""
+    if coverage.shape[1] > 1:
+        return bool(never.mean() > 0.5)
+    return bool(asked.sum() >= OCCASIONS and coverage.mean() < LITTLE)
+
+
+def _agreement(sums: Confirmations) -> F64:
+    """float64[K]: how often those who speak of a type confirm the claim of one other."""
+    speaks = sums.claims > 0
+    given = (sums.given[..., 0] * speaks).sum(axis=0)
+    asked = (sums.asked[..., 0] * speaks).sum(axis=0)
+    return np.asarray(np.minimum(given / np.maximum(asked, 1), 0.99))
 
 
 def spoken_and_seen(crowd: Crowd, label: str) -> tuple[Bool, Bool]:

@@ -26,6 +26,7 @@ from seqtruth.kernels.arrays import I64, Bool, Tags
 from seqtruth.kernels.random import sentence_keys
 from seqtruth.simulation.cast import DEFAULT_CAST, VICES, Annotator, parse
 from seqtruth.simulation.reading import Truth, number, uniform
+from seqtruth.simulation.rules import simulate_rules
 
 
 def simulate(
@@ -142,4 +143,4 @@ def _assign(
     return {one.name: chosen[w] for w, one in enumerate(cast)}
 
 
-__all__ = ["DEFAULT_CAST", "VICES", "Annotator", "parse", "simulate"]
+__all__ = ["DEFAULT_CAST", "VICES", "Annotator", "parse", "simulate", "simulate_rules"]

@@ -304,7 +304,7 @@ def test_class_weights_by_rule() -> None:
 
 def test_results_do_not_hinge_on_the_clip(monkeypatch: pytest.MonkeyPatch) -> None:
     # compiled code has the constant inside; the same functions as plain Python ask for it anew
-    for name in ("_vote_chunk", "_vote_on_contested", "_vote_on_all"):
+    for name in ("_vote_chunk", "_vote_while_legal", "_repair_contested", "_vote_on_all", "_keep"):
         monkeypatch.setattr(vote, name, getattr(vote, name).py_func)
     monkeypatch.setattr(vote, "add_losses", contested.add_losses.py_func)
     crowd, outcomes, objectives = small_crowd(n_sentences=80), [], set()
