@@ -127,7 +127,9 @@ def st_crowd(who: str, n: int) -> object:
 
 def test_faults_name_the_tool(tmp_path: Path) -> None:
     path = tmp_path / "export.json"
-    path.write_text('[{"id": 1, "data": {"text": "a"}, "annotations": [{"result": 3}], "predictions": []}]')
+    path.write_text(
+        '[{"id": 1, "data": {"text": "a"}, "annotations": [{"result": 3}], "predictions": []}]'
+    )
     with pytest.raises(InputError, match="Label Studio"):
         io.read(path)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from seqtruth.data.scheme import Scheme
     from seqtruth.engine import stream
     from seqtruth.errors import SeqTruthError
-    from seqtruth.io import read, write
+    from seqtruth.io import convert, read, write
     from seqtruth.methods import (
         BSC,
         CATD,
@@ -69,6 +69,7 @@ _HOMES = {
     "Transformer": "predictors",
     "aggregate": "aggregation",
     "compare": "comparison",
+    "convert": "io",
     "evaluate": "metrics",
     "read": "io",
     "simulate": "simulation",
@@ -107,6 +108,7 @@ __all__ = [
     "__version__",
     "aggregate",
     "compare",
+    "convert",
     "datasets",
     "evaluate",
     "io",
