@@ -8,7 +8,7 @@ import numpy as np
 
 from seqtruth.kernels.arrays import F32, F64, I64, Tags, tag_dtype
 from seqtruth.kernels.chain import FORBIDDEN, Chain
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.jit import inlined, kernel
 from seqtruth.kernels.padded_rows import add_row, exponential_row, padded, scale_row, total_of
 from seqtruth.kernels.recursions import (
     LARGEST_PRODUCT,
@@ -186,7 +186,7 @@ class _Said(NamedTuple):
     ends: I64
 
 
-@kernel
+@inlined
 def _find_rows(crowd: CrowdView, s: int, heard: _Heard, said: _Said) -> None:
     tags, width = crowd.tags, heard.table.shape[1]
     n = crowd.token_offsets[s + 1] - crowd.token_offsets[s]
@@ -208,7 +208,7 @@ def _find_rows(crowd: CrowdView, s: int, heard: _Heard, said: _Said) -> None:
         said.ends[i + 1] = found
 
 
-@kernel
+@inlined
 def _add_evidence(heard: _Heard, said: _Said, at: int, n: int, scores: F64) -> None:
     """Scores of one sentence's tokens, float64[≥ n, width]: base, what every annotator says, evidence."""
     width = scores.shape[1]
@@ -224,7 +224,7 @@ def _add_evidence(heard: _Heard, said: _Said, at: int, n: int, scores: F64) -> N
                 scores[i, k] += heard.evidence[at + i, k]
 
 
-@kernel
+@inlined
 def _count(q: F64, n: int, said: _Said, counts: F64) -> None:
     """Add each token's posterior to the rows its tags speak through."""
     width = q.shape[1]

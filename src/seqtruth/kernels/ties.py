@@ -6,7 +6,7 @@ import numpy as np
 
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F64, Bool, Tags, tag_dtype
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.jit import inlined
 from seqtruth.kernels.random import draw
 
 #: Scores closer than this are ties, so that the order of a sum cannot pick the winner.
@@ -32,7 +32,7 @@ def order(rule: str, is_entity: Bool) -> Tags:
     return np.arange(len(is_entity)).astype(kind)
 
 
-@kernel
+@inlined
 def pick(values: F64, preference: Tags, random: bool, key: np.uint64, i: int) -> int:
     """Label with the largest value; near-equal values are a tie for ``preference`` or the draw.
 

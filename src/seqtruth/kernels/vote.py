@@ -322,7 +322,7 @@ def _vote_on_all(
         out.sums[0] += xi * loss
 
 
-@kernel
+@inlined
 def _add_votes(crowd: CrowdView, s: int, hint: bool, by: Ballot, y: F64) -> None:
     """Weights of those who gave each label, annotators and predictor, into float64[n, L]."""
     n, a = crowd.token_offsets[s + 1] - crowd.token_offsets[s], crowd.token_offsets[s]
@@ -340,7 +340,7 @@ def _add_votes(crowd: CrowdView, s: int, hint: bool, by: Ballot, y: F64) -> None
                 y[i, k] += by.prediction.weight * by.prediction.probabilities[a + i, k]
 
 
-@kernel
+@inlined
 def _normalise(y: F64, n: int, by: Ballot, key: np.uint64, outside: int, path: Tags) -> bool:
     """Class-weighted votes to probabilities and the winning label; says whether anybody voted."""
     anybody = False
@@ -362,7 +362,7 @@ def _normalise(y: F64, n: int, by: Ballot, key: np.uint64, outside: int, path: T
     return anybody
 
 
-@kernel
+@inlined
 def _margin(y: F64, i: int) -> float:
     """Probability of token i's most likely label minus that of the second (Eq 4)."""
     top, second = 0.0, 0.0
@@ -375,7 +375,7 @@ def _margin(y: F64, i: int) -> float:
     return top - second
 
 
-@kernel
+@inlined
 def _add_all_losses(
     crowd: CrowdView, s: int, xi: float, path: Tags, losses_of: F64, losses: F64
 ) -> None:
