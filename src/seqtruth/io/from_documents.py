@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from seqtruth.errors import DataError, InputError, ParameterError
 from seqtruth.io.assemble import as_input_error, offsets_of
 from seqtruth.io.documents import Document, Mark, Notes, Opinion, Role
 from seqtruth.io.overlaps import Overlaps, Placed, tidy
-from seqtruth.io.sentences import split_text
+from seqtruth.io.sentences import WIDE_ENDS, split_text
 from seqtruth.io.tokens import tokenise
 
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -197,8 +198,11 @@ class CrowdBuilder:
         hulls: set[tuple[int, int]],
     ) -> None:
         text, split = document.text, self.cutting.split
-        # a token of the source may hold a line end; it is not cut
-        borders = split_text(text, split, document.sentences, [*hulls, *tokens])
+        # a token of the source may hold a line end, one of ours a full stop with an accent: they are not cut
+        solid = tokens
+        if document.tokens is None:
+            solid = [(a, b) for a, b in tokens if b - a > 1 and text[a] in WIDE_ENDS]
+        borders = split_text(text, split, document.sentences, [*hulls, *solid])
         place = 0
         for n, (start, end) in enumerate(borders, start=1):
             self._ids.append(document.id if split == "none" else f"{document.id}#{n}")
@@ -225,9 +229,10 @@ class CrowdBuilder:
         placed: list[Placed],
     ) -> None:
         first, bounds = sentences
-        begins = {start: number for number, (start, _) in enumerate(tokens)}
-        finishes = {end: number + 1 for number, (_, end) in enumerate(tokens)}
-        spans = sorted((begins[m.start], finishes[m.end], node) for m, node in placed)
+        spans = sorted(
+            (bisect_left(tokens, (m.start,)), bisect_left(tokens, (m.end,)), node)
+            for m, node in placed
+        )
         seen = None if opinion.seen is None else _seen(tokens, opinion, [m for m, _ in placed])
         annotator, rows, at = self._annotators[who], self._rows, 0
         for number in range(len(bounds) - 1):

@@ -18,11 +18,11 @@ SPLITS = ("sentences", "lines", "none")
 #: Ends a sentence where a blank follows: Latin, Greek, Arabic, Armenian, Urdu, Devanagari, Ethiopic, Khmer …
 _ENDS = ".!?…‼⁇⁈⁉؟۔։।॥።፧፨។៕"
 #: Ends a sentence whatever follows (Chinese and Japanese; half-width form too).
-_WIDE_ENDS = "。！？｡"
+WIDE_ENDS = "。！？｡"
 _CLOSERS = "\"'”’»›)\\]）」』】》〉"
 # looks back and never gives back, so that a million full stops take no longer than they should
 _END = re.compile(
-    rf"(?<![{_WIDE_ENDS}])[{_WIDE_ENDS}]++[{_CLOSERS}]*+\s*+(?=\S)"
+    rf"(?<![{WIDE_ENDS}])[{WIDE_ENDS}]++[{_CLOSERS}]*+\s*+(?=\S)"
     rf"|(?<![{_ENDS}])[{_ENDS}]++[{_CLOSERS}]*+\s++(?=\S)"
 )
 _BLANK_LINE = re.compile(r"\n[^\S\n]*(?:\n\s*)+|\r[^\S\r]*(?:\r\s*)+|[\u2029\f]\s*")
@@ -103,7 +103,7 @@ def _ends(text: str) -> Iterable[int]:
 def _is_end(text: str, found: re.Match[str]) -> bool:
     after = text[found.end()]
     stop = found.group().rstrip()
-    if stop[0] in _WIDE_ENDS:
+    if stop[0] in WIDE_ENDS:
         return True
     if after.islower() or after in ",;:)]":
         return False
