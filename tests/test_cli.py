@@ -170,7 +170,7 @@ def test_bad_input_is_named_and_nothing_is_written(
         (["aggregate", "{crowd}", "-o", "{dir}/nowhere/x.conll"], "no such folder"),
         (["aggregate", "{crowd}", "--resume"], "--checkpoint"),
         (["aggregate", "{crowd}", "--wrong"], "--wrong"),
-        (["compare", "--dataset", "ner"], "data_dir"),
+        (["compare", "--dataset", "ner"], "--data-dir"),
         (["compare", "{crowd}"], "--gold"),
         (["info", "{crowd}", "--from", "papyrus"], "papyrus"),
         (["evaluate", "{crowd}", "{crowd}"], "annotators"),

@@ -7,7 +7,6 @@ from typing import Any
 
 from seqtruth.engine.opening import Readable, in_parts, opened
 from seqtruth.methods.choice import DEFAULT, MethodLike, make_method
-from seqtruth.methods.loop import Progress
 from seqtruth.metrics.align import Source
 from seqtruth.result import Result
 
@@ -22,7 +21,6 @@ def aggregate(
     scheme: str | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
-    progress: Progress | None = None,
     **settings: Any,
 ) -> Result:
     """Labels, annotators' reliabilities and a tagger, by the best method that is installed.
@@ -39,7 +37,7 @@ def aggregate(
         kept fixed, and confidences are fitted to them.
     seed : same seed, same bytes.
     format, scheme : of files, where they are not to be found from the content.
-    checkpoint, resume, progress : as in :meth:`seqtruth.methods.Aggregator.fit`.
+    checkpoint, resume : as in :meth:`seqtruth.methods.Aggregator.fit`.
     settings : the method's own, by name.
 
     Examples
@@ -54,7 +52,5 @@ def aggregate(
     if in_parts(source):
         chosen.check_engine("parts", known=gold is not None)
     crowd: Any = opened(source, format, scheme)
-    result: Result = chosen.fit(
-        crowd, gold, checkpoint=checkpoint, resume=resume, progress=progress
-    )
+    result: Result = chosen.fit(crowd, gold, checkpoint=checkpoint, resume=resume)
     return result

@@ -213,7 +213,7 @@ class Result(Labelling):
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
-        """Read a saved result; a truncated or foreign file is an :class:`InputError`."""
+        """Read a saved result; a truncated or foreign file is an :class:`~seqtruth.errors.InputError`."""
         found: Result = _room("result_file").load(path)
         return found
 

@@ -99,7 +99,7 @@ def test_faults() -> None:
     with pytest.raises(DataError, match=r"1 spans.*strict="):
         calibration(*pair, span=[0.5, 0.5])
     with pytest.raises(ParameterError, match="shares"):
-        calibration(*pair, sentence=[0.5], shares=(0.0,))
+        selective_scores(np.array([0.5]), np.ones((1, 3), np.int64), (0.0,))
 
 
 @pytest.mark.parametrize("strict", READINGS)

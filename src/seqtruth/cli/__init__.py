@@ -59,12 +59,19 @@ def _as_options(text: str) -> str:
     """The library's words for its arguments as those of the command line.
 
     >>> _as_options("cannot tell the format; give format=, one of conll, jsonl")
-    'cannot tell the format; give --format, one of conll, jsonl'
+    'cannot tell the format; give --from, one of conll, jsonl'
+    >>> _as_options("fetch it again with force=True")
+    'fetch it again with --force'
     """
-    names = "format|scheme|gold|checkpoint|resume|abstain|data_dir"
+    names = "format|given|force|scheme|gold|checkpoint|resume|abstain|data_dir"
+    own = {"format": "from", "given": "from"}
     return re.sub(
-        rf"\b({names})=(?:'(\w+)')?(?=[\s,;.)]|$)",
-        lambda found: "--" + found[1].replace("_", "-") + (f" {found[2]}" if found[2] else ""),
+        rf"\b({names})=(?:'(\w+)'|True)?(?=[\s,;.)]|$)",
+        lambda found: (
+            "--"
+            + own.get(found[1], found[1].replace("_", "-"))
+            + (f" {found[2]}" if found[2] else "")
+        ),
         text,
     )
 

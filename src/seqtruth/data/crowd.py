@@ -16,8 +16,6 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import compress
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +25,7 @@ from seqtruth.data import spans as spans_
 from seqtruth.data.corpus import Corpus, concat_corpora
 from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import Selection, gather, places
-from seqtruth.data.scheme import Scheme, detect
+from seqtruth.data.scheme import Scheme, scheme_in_use
 from seqtruth.errors import DataError
 from seqtruth.html import html_table
 from seqtruth.kernels.arrays import Tags
@@ -123,7 +121,7 @@ class Crowd:
         offsets = np.concatenate([[0], np.cumsum(lengths[sentence])]).astype(np.int64)
         if len(raw) != offsets[-1]:
             raise DataError(f"rows need {offsets[-1]} tags", got=str(len(raw)))
-        rules, table = _rules(labels, raw, offsets, scheme)
+        rules, table = scheme_in_use(labels, raw, offsets, scheme)
         coded = recode(raw, table) if len(raw) else np.zeros(0, table.dtype)
         pairs = sentence * max(1, len(annotators)) + annotator
         if (np.diff(pairs) <= 0).any():
@@ -418,28 +416,6 @@ class Crowd:
         ]
         labels = "labels " + ", ".join(self.scheme.labels)
         return html_table(str(self), ["annotator", "sentences", "tokens"], rows, labels)
-
-
-def _rules(
-    labels: Sequence[str],
-    tags: npt.NDArray[Any],
-    offsets: npt.NDArray[np.int64],
-    scheme: str | Scheme | None,
-) -> tuple[Scheme, Tags]:
-    """The scheme of the labels in use, and the table from numbers in ``labels`` to its own."""
-    if isinstance(scheme, Scheme) and set(labels) <= set(scheme.labels):
-        return scheme, scheme.recoding(labels)
-    used = np.bincount(tags[tags >= 0], minlength=len(labels)) > 0
-    names = list(compress(labels, used))
-    if isinstance(scheme, Scheme):
-        for name in names:
-            scheme.index(name)
-        return scheme, scheme.recoding(labels, missing=True)
-    if scheme is None:
-        compact = np.append(np.cumsum(used) - 1, -1)[tags].astype(np.int16)
-        scheme = detect(names, compact, offsets[:-1])
-    rules = Scheme.of(scheme, names)
-    return rules, rules.recoding(labels, missing=True)
 
 
 def _check_repeats(

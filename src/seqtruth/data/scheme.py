@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -253,6 +254,28 @@ def detect(
     before[starts[starts < len(tags)]] = n
     pairs = np.bincount(before * (n + 1) + here, minlength=(n + 1) ** 2)
     return detect_from_pairs(labels, pairs.reshape(n + 1, n + 1)[:, :n])
+
+
+def scheme_in_use(
+    labels: Sequence[str],
+    tags: npt.NDArray[Any],
+    offsets: npt.NDArray[np.int64],
+    scheme: str | Scheme | None,
+) -> tuple[Scheme, Tags]:
+    """The scheme of the labels in use, and the table from numbers in ``labels`` to its own."""
+    if isinstance(scheme, Scheme) and set(labels) <= set(scheme.labels):
+        return scheme, scheme.recoding(labels)
+    used = np.bincount(tags[tags >= 0], minlength=len(labels)) > 0
+    names = list(compress(labels, used))
+    if isinstance(scheme, Scheme):
+        for name in names:
+            scheme.index(name)
+        return scheme, scheme.recoding(labels, missing=True)
+    if scheme is None:
+        compact = np.append(np.cumsum(used) - 1, -1)[tags].astype(np.int16)
+        scheme = detect(names, compact, offsets[:-1])
+    rules = Scheme.of(scheme, names)
+    return rules, rules.recoding(labels, missing=True)
 
 
 def detect_from_pairs(labels: Sequence[str], pairs: npt.NDArray[np.int64]) -> str:

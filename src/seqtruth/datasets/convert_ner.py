@@ -94,7 +94,7 @@ def _read_archive(path: Path) -> tuple[Lines, dict[str, Lines]]:
         raise InputError(
             "not the archive of crowd labels", where=str(path),
             got="no folder ground_truth" if not gold else "no folder mturk_train_data",
-            fix="fetch it again (--force)",
+            fix="fetch it again with force=True",
         )  # fmt: skip
     if any(part for part, _ in gold):  # an archive may hold the undivided files beside the divided
         gold = {key: lines for key, lines in gold.items() if key[0]}

@@ -101,7 +101,7 @@ def _read_archive(path: Path) -> tuple[dict[str, str], dict[tuple[str, str], lis
         raise InputError(
             "not the archive of PICO-data", where=str(path),
             got="no folder docs" if not texts else f"no annotations/{missing[0]}",
-            fix="fetch it again (--force)",
+            fix="fetch it again with force=True",
         )  # fmt: skip
     return texts, records
 

@@ -86,7 +86,7 @@ def fetch(
         f"{target.name} cannot be fetched",
         got="; ".join(said) or "no address",
         fix="check the network and call again (what has come so far is kept), or fetch the file by hand "
-        "and name its folder with --from",
+        "and name its folder with given=",
     )
 
 
@@ -246,7 +246,7 @@ def _cannot_write(path: Path, error: OSError) -> InputError:
         where=str(path),
         got=error.strerror or type(error).__name__,
         fix="make room and call again: what has come so far is kept" if full else
-        "name another folder with --data-dir or SEQTRUTH_CACHE",
+        "name another folder with data_dir= or SEQTRUTH_CACHE",
     )  # fmt: skip
 
 

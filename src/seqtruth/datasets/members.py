@@ -60,7 +60,7 @@ def read_members(
     ) as error:  # fmt: skip
         raise InputError(
             "the archive cannot be read", where=str(path), got=str(error) or type(error).__name__,
-            fix="fetch it again (--force)",
+            fix="fetch it again with force=True",
         ) from None  # fmt: skip
 
 

@@ -52,11 +52,12 @@ def need(name: str, data_dir: str | Path | None = None) -> Path:
     found = find(name, data_dir)
     if found is None:
         looked = ", ".join(str(root / name) for root in candidates(data_dir))
-        option = "" if data_dir is None else f" --data-dir {data_dir}"
+        get = f"seqtruth datasets get {name}"
+        if data_dir is not None:
+            get = f"seqtruth datasets get {name} --data-dir {data_dir}"
         raise InputError(
             f"the data set {name!r} is not here",
             got=f"no folder {looked}",
-            fix=f"seqtruth datasets get {name}{option}, or name its folder with data_dir "
-            "(--data-dir) or SEQTRUTH_DATA",
+            fix=f"{get}, or name its folder with data_dir= or SEQTRUTH_DATA",
         )
     return found

@@ -121,7 +121,7 @@ def _check_ours(folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
         raise InputError(
             "the folder holds files that were not made by this command", where=str(folder),
-            fix="name another --data-dir; ready tables are used as they are, and can be verified",
+            fix="name another folder with data_dir=; ready tables are used as they are, and can be verified",
         )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def read_table(path: Path, *columns: str) -> Iterator[list[str]]:
     if not path.is_file():
         raise InputError(
             "a table of the data set is missing", where=str(path),
-            fix="point --data-dir or SEQTRUTH_DATA at a folder in the documented layout",
+            fix="point data_dir= or SEQTRUTH_DATA at a folder in the documented layout",
         )  # fmt: skip
     opener = gzip.open if path.suffix == ".gz" else open
     try:

@@ -107,8 +107,6 @@ def calibration(
     ranking: npt.ArrayLike | None = None,
     sentences: Sentences | None = None,
     strict: str = "conlleval",
-    n_bins: int = 10,
-    shares: tuple[float, ...] = SHARES,
 ) -> Calibration:
     """Compare confidences with what the gold says.
 
@@ -128,8 +126,6 @@ def calibration(
         not given.
     sentences : score these only.
     strict : the reading of spans.
-    n_bins : bins of the reliability curves.
-    shares : the shares of sentences to keep for selective accuracy.
 
     Examples
     --------
@@ -143,7 +139,7 @@ def calibration(
     """
     ours = as_labelling(result)
     pair = align(ours, gold, sentences)
-    return _judge(ours, pair, token, span, sentence, ranking, strict, n_bins, shares)
+    return _judge(ours, pair, token, span, sentence, ranking, strict)
 
 
 def own_calibration(result: Result, pair: Aligned, strict: str) -> Calibration:
@@ -167,8 +163,6 @@ def _judge(
     sentence: npt.ArrayLike | None,
     ranking: npt.ArrayLike | None,
     strict: str,
-    n_bins: int = 10,
-    shares: tuple[float, ...] = SHARES,
 ) -> Calibration:
     matches = match(pair.result, pair.gold, strict)
     counts = sentence_counts(matches, len(pair.places))
@@ -178,19 +172,19 @@ def _judge(
         _, flat = gather(ours.corpus.token_offsets, pair.places)
         known = (pair.gold.tags >= 0) & (pair.result.tags >= 0)
         right = pair.result.tags == pair.gold.tags
-        parts["token"] = calibration_score(values[flat][known], right[known], n_bins)
+        parts["token"] = calibration_score(values[flat][known], right[known])
     if span is not None:
         values = _span_confidences(span, ours, pair, strict)
-        parts["span"] = calibration_score(values, matches.correct, n_bins)
+        parts["span"] = calibration_score(values, matches.correct)
     if sentence is not None:
         values = _column(sentence, ours.corpus.n_sentences, "sentence")[pair.places]
         right, known = (counts == counts[:, :1]).all(axis=1), pair.result.labelled
-        parts["sentence"] = calibration_score(values[known], right[known], n_bins)
+        parts["sentence"] = calibration_score(values[known], right[known])
     selective: tuple[Selective, ...] = ()
     ranking = sentence if ranking is None else ranking
     if ranking is not None:
         values = _column(ranking, ours.corpus.n_sentences, "sentence")[pair.places]
-        selective = selective_scores(values, counts, shares)
+        selective = selective_scores(values, counts, SHARES)
     return Calibration(parts.get("token"), parts.get("span"), parts.get("sentence"), selective)
 
 

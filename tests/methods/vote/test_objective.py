@@ -15,6 +15,7 @@ from seqtruth.kernels import contested, vote
 from seqtruth.kernels.contested import LEAST_PROBABILITY
 from seqtruth.kernels.vote import Prediction
 from seqtruth.methods.vote.aggslc import AggSLC
+from seqtruth.methods.vote.labeller import Labeller
 from seqtruth.methods.vote.objective import (
     average_losses,
     class_weights,
@@ -217,7 +218,7 @@ def test_skipping_what_is_settled_changes_nothing(crowd: Crowd, seed: int, decod
     np.testing.assert_array_equal(short.tags, long.tags)
     for one, other in zip(short[1:], long[1:], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-12)
-    bare = weighted_vote(crowd, weights, units, decoding=decoding, probabilities=False)
+    bare = Labeller(weights, units, decoding).vote(crowd)
     np.testing.assert_array_equal(bare.tags, short.tags)
     np.testing.assert_array_equal(bare.sums, short.sums)
     assert bare.probabilities.shape == (0, crowd.n_labels)

@@ -1,6 +1,6 @@
 """XML without its dangers: no entities of its own, no outside files, no endless depth.
 
-The standard library's expat is used with its hooks instead of :mod:`defusedxml`: the hooks are
+The standard library's expat is used with its hooks instead of ``defusedxml``: the hooks are
 ten lines, need no package, give the line of a fault, and can tell a harmless ``<!DOCTYPE
 collection SYSTEM "BioC.dtd">`` (never fetched) from declarations inside the file, which are
 refused.

@@ -16,10 +16,10 @@ import numpy as np
 from seqtruth.data.crowd import Crowd
 from seqtruth.engine import Remembered, Sums
 from seqtruth.kernels.arrays import F32, F64, U64, Bool, Tags
-from seqtruth.kernels.vote import Prediction, Vote
+from seqtruth.kernels.vote import Prediction, Vote, ballot, count_votes
 from seqtruth.methods.task import Decision
 from seqtruth.methods.vote.objective import prediction_losses
-from seqtruth.methods.vote.weighted import weighted_vote
+from seqtruth.methods.vote.weighted import keys_for
 
 
 class Predicts(Protocol):
@@ -63,11 +63,16 @@ class Labeller:
         hint = None
         if self.predictions is not None:
             hint = Prediction(*self.predictions.on(part), self.w_dl)
-        return weighted_vote(
-            part, self.weights, self.units, decoding=self.decoding, ties=self.ties, seed=self.seed,
-            prediction=hint, known=self.known, probabilities=self.soft,
-            keys=None if self.keys is None else self.keys(part),
+        drawn = (
+            keys_for(part, self.decoding, self.ties, self.seed)
+            if self.keys is None
+            else self.keys(part)
+        )
+        by = ballot(
+            part.scheme.grammar, self.weights, self.units, decoding=self.decoding, ties=self.ties,
+            keys=drawn, prediction=hint, known=self.known,
         )  # fmt: skip
+        return count_votes(part.view, by, self.soft)
 
     def __call__(self, part: Crowd) -> Decision:
         """Labels and probabilities of a part."""

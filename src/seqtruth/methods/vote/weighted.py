@@ -18,8 +18,6 @@ def weighted_vote(
     seed: int = 0,
     prediction: Prediction | None = None,
     known: Tags | None = None,
-    probabilities: bool = True,
-    keys: U64 | None = None,
 ) -> Vote:
     """The Y* step (Eq 12) and everything measured on its outcome, in one pass.
 
@@ -31,19 +29,23 @@ def weighted_vote(
 
     Parameters
     ----------
+    crowd : what the annotators said.
     weights : float64[W].
     class_weights : float64[L], U.
     decoding : see :mod:`seqtruth.kernels.repair`.
-    ties : see :mod:`seqtruth.kernels.ties`.
+    ties, seed : see :mod:`seqtruth.kernels.ties`.
     prediction : the predictor as one more annotator.
     known : tag[T], labels given as true (-1: none); they stay as they are.
-    probabilities : whether to keep y*, the only thing here that takes 4 L bytes a token.
-    keys : :func:`~seqtruth.kernels.random.sentence_keys` of the sentences, where they are at hand.
     """
-    if keys is None and (ties == "random" or decoding == "bidirectional"):
-        keys = sentence_keys(crowd.corpus.sentence_ids, seed)
     by = ballot(
-        crowd.scheme.grammar, weights, class_weights, decoding=decoding, ties=ties, keys=keys,
-        prediction=prediction, known=known,
+        crowd.scheme.grammar, weights, class_weights, decoding=decoding, ties=ties,
+        keys=keys_for(crowd, decoding, ties, seed), prediction=prediction, known=known,
     )  # fmt: skip
-    return count_votes(crowd.view, by, probabilities)
+    return count_votes(crowd.view, by, True)
+
+
+def keys_for(crowd: Crowd, decoding: str, ties: str, seed: int) -> U64 | None:
+    """uint64[S], what a sentence's draws depend on; None where this way of voting draws nothing."""
+    if ties == "random" or decoding == "bidirectional":
+        return sentence_keys(crowd.corpus.sentence_ids, seed)
+    return None
