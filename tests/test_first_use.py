@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numba
@@ -44,3 +46,18 @@ def test_nobody_is_told_who_does_not_ask(fresh: None) -> None:
     jit.when_compiling(None)
     jit.kernel(_twice)(1.5)
     assert not told
+
+
+def test_without_a_folder_to_keep_kernels_in_everything_still_runs(tmp_path: Path) -> None:
+    """A read-only installation and a home that cannot be written to: Numba finds no place at all."""
+    program = (
+        "from numba.core import caching\n"
+        "for kind in (caching.CacheImpl, *caching.CacheImpl.__subclasses__()):\n"
+        "    kind._locator_classes = []\n"
+        "import sys\n"
+        "from seqtruth.cli import main\n"
+        "sys.exit(main(['info']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "compiled at first use" in done.stdout

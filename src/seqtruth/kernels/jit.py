@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -18,9 +19,7 @@ _KERNELS: list[Any] = []
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile ``function`` with Numba: no GIL, cached on disk, IEEE division."""
-    made = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=False)(function)
-    _KERNELS.append(made)
-    return cast(Callable[P, R], made)
+    return _compiled(function, inline=False)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
@@ -29,7 +28,14 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
     A call hands over every array of a NamedTuple one by one, and counts references to each; inlined,
     only what is used is left of that.
     """
-    made = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
+    return _compiled(function, inline=True)
+
+
+def _compiled(function: Callable[P, R], inline: bool) -> Callable[P, R]:
+    made = numba.njit(nogil=True, error_model="numpy", forceinline=inline)(function)
+    # Where no folder can be written to (a hardened container), each process compiles for itself.
+    with suppress(RuntimeError):
+        made.enable_caching()
     _KERNELS.append(made)
     return cast(Callable[P, R], made)
 
@@ -39,7 +45,8 @@ def kernels_are_cached() -> bool:
 
     They are beside the source, or in the user's own cache where that folder cannot be written to.
     """
-    folders = {Path(made.stats.cache_path) for made in _KERNELS}
+    places = {made.stats.cache_path for made in _KERNELS}
+    folders = {Path(place) for place in places if place is not None}
     return any(True for folder in folders for _ in folder.glob("*.nbi"))
 
 
