@@ -182,7 +182,14 @@ class Result(Labelling):
         return in_library(pa.table(columns), library)
 
     def write(self, path: str | Path, format: str | None = None, **options: Any) -> None:
-        """Write the labels in any format that :func:`seqtruth.read` reads: :func:`seqtruth.write`."""
+        """Write the labels in any format that :func:`seqtruth.read` reads: :func:`seqtruth.write`.
+
+        Parameters
+        ----------
+        path : where to; its ending says the format where ``format`` does not.
+        format : a name in :data:`seqtruth.io.FORMATS`, such as ``label-studio``.
+        options : of the format's writer.
+        """
         _room("io").write(self, path, format, **options)
 
     def report(
@@ -192,13 +199,20 @@ class Result(Labelling):
 
         Parameters
         ----------
+        path : the page to write.
         crowd : lets the page show who said what, where the result does not know its crowd.
         scores : from :func:`seqtruth.evaluate`, where there is a gold standard.
         """
         _room("report").write(self, path, crowd=crowd, scores=scores)
 
     def evaluate(self, gold: Any, strict: str = "conlleval") -> Evaluation:
-        """Score against a gold standard: :func:`seqtruth.evaluate`."""
+        """Score against a gold standard: :func:`seqtruth.evaluate`.
+
+        Parameters
+        ----------
+        gold : a labelling, a crowd of one, a path or a frame.
+        strict : how spans are read, ``conlleval`` or ``b-required``.
+        """
         found: Evaluation = _room("metrics").evaluate(self, gold, strict=strict)
         return found
 
@@ -207,6 +221,7 @@ class Result(Labelling):
 
         Parameters
         ----------
+        path : the file to write.
         crowd : with the annotations it was made from, so that a report made later shows who said what.
         """
         _room("result_file").save(self, path, crowd)

@@ -105,6 +105,12 @@ class Corpus:
     ) -> Corpus:
         """Make a corpus from lists of tokens.
 
+        Parameters
+        ----------
+        sentences : the tokens of each sentence.
+        ids : names of the sentences; their places, counted from 0, where not given.
+        documents : for each sentence the document it is in.
+
         Examples
         --------
         >>> Corpus.of([["Obama", "visited", "Ames"], ["Yes"]]).n_tokens
@@ -124,10 +130,12 @@ class Corpus:
 
     @property
     def n_sentences(self) -> int:
+        """Number of sentences."""
         return len(self.token_offsets) - 1
 
     @property
     def n_tokens(self) -> int:
+        """Number of tokens."""
         return int(self.token_offsets[-1])
 
     def __len__(self) -> int:
@@ -156,6 +164,11 @@ class Corpus:
         """Tokens ``first`` to ``last`` (of all) as they are written, and their place in the document.
 
         Where there is no text, the tokens with blanks between, and no place.
+
+        Parameters
+        ----------
+        sentence : number of the sentence.
+        first, last : numbers of the first token and of the one behind the last, counted over the corpus.
         """
         text = None if self.texts is None else self.texts[sentence].as_py()
         if text is None or self.char_starts is None or self.char_ends is None or first >= last:

@@ -107,6 +107,8 @@ class Crowd:
 
         Parameters
         ----------
+        corpus : the sentences.
+        annotators : annotators' names.
         labels : what the numbers in ``tags`` mean; those that no tag has are left out.
         row_sentence, row_annotator, tags : rows in any order, each with a tag for every token.
         scheme : its name, or the scheme itself, which must know all labels in use; detected where
@@ -146,7 +148,16 @@ class Crowd:
         scheme: str | None = None,
         ids: Sequence[str] | None = None,
     ) -> Crowd:
-        """Make a crowd from lists: per annotator one tag list (or None) per sentence."""
+        """Make a crowd from lists: per annotator one tag list (or None) per sentence.
+
+        Parameters
+        ----------
+        annotations : by annotator's name, for each sentence a list of tags, with None where no tag was
+            given; None for a sentence that they did not see.
+        tokens : the tokens of each sentence.
+        scheme : its name; detected where not given.
+        ids : names of the sentences; their places where not given.
+        """
         corpus = Corpus.of(tokens, ids)
         numbers: dict[str, int] = {}
         sentence, annotator, flat = [], [], []
@@ -182,22 +193,27 @@ class Crowd:
 
     @property
     def n_sentences(self) -> int:
+        """Number of sentences."""
         return self.corpus.n_sentences
 
     @property
     def n_tokens(self) -> int:
+        """Number of tokens."""
         return self.corpus.n_tokens
 
     @property
     def n_annotators(self) -> int:
+        """Number of annotators, those who labelled nothing included."""
         return len(self.annotators)
 
     @property
     def n_rows(self) -> int:
+        """Number of rows, one for each sentence that an annotator saw."""
         return len(self.row_sentence)
 
     @property
     def n_labels(self) -> int:
+        """Number of different labels that the scheme knows."""
         return len(self.scheme.labels)
 
     @cached_property
@@ -255,7 +271,12 @@ class Crowd:
         )
 
     def row(self, sentence: int, annotator: int) -> Tags | None:
-        """One annotator's tags on one sentence, None where he did not see it."""
+        """One annotator's tags on one sentence, None where they did not see it.
+
+        Parameters
+        ----------
+        sentence, annotator : their numbers.
+        """
         a, b = self.sentence_rows[sentence : sentence + 2]
         hit = np.flatnonzero(self.row_annotator[a:b] == annotator)
         if not len(hit):

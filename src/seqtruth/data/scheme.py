@@ -73,7 +73,13 @@ class Scheme:
 
     @classmethod
     def of(cls, kind: str, labels: Iterable[str]) -> Scheme:
-        """Make a scheme from the labels seen; adds ``O`` and the tags needed to spell any span."""
+        """Make a scheme from the labels seen; adds ``O`` and the tags needed to spell any span.
+
+        Parameters
+        ----------
+        kind : one of ``io``, ``iob1``, ``iob2``, ``bioes``, ``bilou`` and ``plain``.
+        labels : the labels that occur.
+        """
         if kind not in KINDS:
             raise ParameterError(f"scheme must be one of {', '.join(KINDS)}", got=repr(kind))
         seen = set(labels)
@@ -112,6 +118,13 @@ class Scheme:
 
         A label that is not here is a fault, or -1 where some may be ``missing``.
 
+        Parameters
+        ----------
+        labels : the labels in the order of their numbers.
+        missing : whether labels that are not here become -1.
+
+        Examples
+        --------
         >>> Scheme.of("plain", ["A", "B"]).recoding(["B", "A"])[[0, 1, -1]]
         array([ 1,  0, -1], dtype=int8)
         """
@@ -209,7 +222,13 @@ class Scheme:
         return Grammar(self.start, self.allowed, self.end, self.is_entity, max(self.outside, 0))
 
     def label(self, role: int, type_name: str) -> int:
-        """Number of the label with this role and type, as this scheme spells it."""
+        """Number of the label with this role and type, as this scheme spells it.
+
+        Parameters
+        ----------
+        role : a role of :mod:`seqtruth.kernels.spans`, such as ``BEGIN``.
+        type_name : the span's type, such as ``PER``.
+        """
         for letter, its_role in _LETTERS[self.kind].items():
             if its_role == role:
                 return self.index(f"{letter}-{type_name}")

@@ -35,7 +35,12 @@ def load(name: str, data_dir: str | Path | None = None, **options: Any) -> Datas
 
 
 def check_name(name: str) -> None:
-    """Raise where there is no such data set."""
+    """Raise where there is no such data set.
+
+    Parameters
+    ----------
+    name : one of :data:`NAMES`.
+    """
     if name not in NAMES:
         raise ParameterError(f"data set must be one of {', '.join(NAMES)}", got=repr(name))
 

@@ -79,7 +79,7 @@ class Shelf:
 
     folder : where they lie; None keeps nothing.
     text : digest of the corpus; labels on another one are forgotten.
-    works : by annotator: his version, what is known of him, his labels by sentence.
+    works : by annotator: their version, what is known of them, their labels by sentence.
     """
 
     folder: Path | None
@@ -108,7 +108,7 @@ class Shelf:
         self.works |= works
 
     def ask(self, one: AutomaticAnnotator, corpus: Corpus) -> list[list[str]]:
-        """His labels, from the shelf where they are still his.
+        """An annotator's labels, from the shelf where they are still the same.
 
         What an annotator labelled that cannot run any more is still taken.
         """

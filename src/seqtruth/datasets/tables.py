@@ -22,6 +22,9 @@ from seqtruth.io.files import read_bytes, write_chunks
 class Dataset:
     """A crowd, its gold standard and the sentences that count.
 
+    Parameters
+    ----------
+    name : of the data set.
     crowd : the annotations.
     gold : the gold standard as a crowd of one, over the same sentences as ``crowd`` (no row where
         there is no gold).

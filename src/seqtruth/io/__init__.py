@@ -194,6 +194,12 @@ def read_documents(
     """Documents as the tool's files have them, with what could not be carried so far.
 
     Files of our own formats are read whole, and given as documents.
+
+    Parameters
+    ----------
+    source : a path or pattern, or several.
+    format : a name in :data:`FORMATS`; found by the content where not given.
+    options : of the format's reader.
     """
     notes = Notes()
     with opened(source) as paths:
@@ -207,7 +213,13 @@ def read_documents(
 
 
 def read_gold(source: Any, format: str | None = None, scheme: str | None = None) -> Crowd:
-    """Read a gold standard: what a file calls gold, or, where it calls nothing so, all there is."""
+    """Read a gold standard: what a file calls gold, or, where it calls nothing so, all there is.
+
+    Parameters
+    ----------
+    source : as for :func:`read`.
+    format, scheme : likewise.
+    """
     if not is_place(source):
         return read(source, format, scheme)
     with opened(source) as paths:
@@ -252,6 +264,7 @@ def write(
 
     Parameters
     ----------
+    format : a name in :data:`FORMATS`.
     crowd : what to write: a crowd, a labelling, or a result, which brings its confidences along.
     path : where to; the name tells the format, unless ``format`` does. An empty folder, or a name
         that ends in ``/``, gets one CoNLL file per annotator.
@@ -315,7 +328,16 @@ def write_documents(
     notes: Notes | None = None,
     **options: Any,
 ) -> None:
-    """Write documents in a tool's format; what it cannot carry is a warning, by name."""
+    """Write documents in a tool's format; what it cannot carry is a warning, by name.
+
+    Parameters
+    ----------
+    documents : of :class:`~seqtruth.io.documents.Document`, one after the other.
+    path : where to.
+    format : a name in :data:`FORMATS`, of a tool.
+    notes : what could not be carried is noted here as well.
+    options : of the format's writer.
+    """
     found = known_format(format)
     if not isinstance(found, DocumentFormat) or found.write is None:
         raise ParameterError(f"{found.title} is only read", got=repr(format))
@@ -367,7 +389,13 @@ def convert(
 
 
 def target_format(path: str | os.PathLike[str], format: str | None = None) -> Format:
-    """The format to write in: the one named, or what the path's name says."""
+    """The format to write in: the one named, or what the path's name says.
+
+    Parameters
+    ----------
+    path : where to write.
+    format : a name in :data:`FORMATS`.
+    """
     if format is not None:
         found = known_format(format)
         if found.write is None:
@@ -387,7 +415,12 @@ def target_format(path: str | os.PathLike[str], format: str | None = None) -> Fo
 
 
 def detect_format(path: Path) -> str:
-    """Name of a file's format, by its content and, where that leaves a doubt, by its name."""
+    """Name of a file's format, by its content and, where that leaves a doubt, by its name.
+
+    Parameters
+    ----------
+    path : a file or folder.
+    """
     return find_format(path).name
 
 

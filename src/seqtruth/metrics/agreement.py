@@ -73,7 +73,7 @@ class Agreement:
         return _mean(self.pairs.span_f1)
 
     def of_annotator(self, name: str) -> dict[str, float]:
-        """Mean agreement of one annotator with all others he shares tokens with."""
+        """Mean agreement of one annotator with all others they share tokens with."""
         number = self.annotators.index(name)
         mine = (self.pairs.first == number) | (self.pairs.second == number)
         tokens = self.pairs.tokens[mine]
@@ -101,6 +101,11 @@ def agreement(crowd: Crowd, strict: str = "conlleval") -> Agreement:
 
     Only tokens that both (for alpha: at least two) annotators labelled count.
 
+    Parameters
+    ----------
+    crowd : the annotators' labels.
+    strict : how spans are read, ``conlleval`` or ``b-required``.
+
     References
     ----------
     Cohen (1960), "A coefficient of agreement for nominal scales".
@@ -120,7 +125,12 @@ def agreement(crowd: Crowd, strict: str = "conlleval") -> Agreement:
 
 
 def pairs(crowd: Crowd, strict: str = "conlleval") -> Pairs:
-    """Agreement of every two annotators who share a token (see :class:`Pairs`)."""
+    """Agreement of every two annotators who share a token (see :class:`Pairs`).
+
+    Parameters
+    ----------
+    crowd, strict : as for :func:`agreement`.
+    """
     left, right = _row_pairs(crowd.sentence_rows)
     n_annotators = max(1, crowd.n_annotators)
     key = crowd.row_annotator[left].astype(np.int64) * n_annotators + crowd.row_annotator[right]
@@ -156,6 +166,10 @@ def krippendorff_alpha(crowd: Crowd) -> float:
         \frac{\sum_u (m_u^2 - \sum_c n_{uc}^2) / (m_u - 1)}{n^2 - \sum_c n_c^2}.
 
     Returns nan where no token was labelled twice, or only one label was ever used.
+
+    Parameters
+    ----------
+    crowd : the annotators' labels.
 
     References
     ----------

@@ -25,9 +25,13 @@ Source = Labelling | Crowd | str | Path | Any
 class Aligned(NamedTuple):
     """Two labellings of the same sentences under one scheme.
 
-    ``places`` are the numbers of these sentences in the result as it was handed in,
-    ``without_gold`` counts the sentences asked for that have no gold, ``without_result`` the gold
-    sentences the result does not contain (only where all sentences were asked for).
+    Parameters
+    ----------
+    result, gold : the two labellings.
+    places : int64[S], the numbers of these sentences in the result as it was handed in.
+    without_gold : how many sentences that were asked for have no gold.
+    without_result : how many gold sentences the result does not contain (only where all sentences
+        were asked for).
     """
 
     result: Labelling
@@ -39,6 +43,10 @@ class Aligned(NamedTuple):
 
 def as_labelling(source: Source) -> Labelling:
     """One tag per token, from a labelling, a result, a crowd of one, or a file with one of these.
+
+    Parameters
+    ----------
+    source : any of these.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Each annotator against the gold, and whether estimated weights follow what he is worth."""
+"""Each annotator against the gold, and whether estimated weights follow what they are worth."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ COUNTS = ("sentences", "correct", "predicted", "gold")
 
 @dataclass(frozen=True, eq=False)
 class AnnotatorScores:
-    """Strict span scores of every annotator on the sentences he labelled.
+    """Strict span scores of every annotator on the sentences they labelled.
 
     Parameters
     ----------
     annotators : names, in the crowd's order.
-    sentences : int64[W], sentences he labelled that have gold.
+    sentences : int64[W], sentences they labelled that have gold.
     correct, predicted, gold : int64[W], span counts on these.
     strict : the reading.
     """
@@ -50,13 +50,20 @@ class AnnotatorScores:
         counts: Mapping[str, npt.NDArray[np.int64]],
         strict: str = "conlleval",
     ) -> AnnotatorScores:
-        """From the sums of :func:`annotator_counts`."""
+        """From the sums of :func:`annotator_counts`.
+
+        Parameters
+        ----------
+        annotators : their names.
+        counts : sums by name.
+        strict : the reading that the sums were counted with.
+        """
         sentences, correct, predicted, gold = (counts[name] for name in COUNTS)
         return AnnotatorScores(annotators, sentences, correct, predicted, gold, strict)
 
     @property
     def precision(self) -> npt.NDArray[np.float64]:
-        """float64[W]; 0 where he marked nothing."""
+        """float64[W]; 0 where they marked nothing."""
         return ratio(self.correct, self.predicted)
 
     @property
@@ -84,7 +91,13 @@ class AnnotatorScores:
 
 @dataclass(frozen=True)
 class Correlation:
-    """How two columns go together; nan where fewer than two entries vary."""
+    """How two columns go together; nan where fewer than two entries vary.
+
+    Parameters
+    ----------
+    pearson, spearman : the two coefficients.
+    n : number of entries compared.
+    """
 
     pearson: float
     spearman: float
@@ -97,9 +110,9 @@ def annotator_scores(
     sentences: Sentences | None = None,
     strict: str = "conlleval",
 ) -> AnnotatorScores:
-    """Score every annotator against the gold, on the sentences he labelled.
+    """Score every annotator against the gold, on the sentences they labelled.
 
-    A token he skipped inside a sentence he labelled reads as outside.
+    A token they skipped inside a sentence they labelled reads as outside.
 
     Parameters
     ----------
@@ -213,6 +226,12 @@ def correlate(
 def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Pearson's correlation; nan where a column is constant.
 
+    Parameters
+    ----------
+    x, y : two columns of one length.
+
+    Examples
+    --------
     >>> round(pearson([1, 2, 3], [2, 4, 7]), 4)
     0.9934
     """
@@ -231,6 +250,12 @@ def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Spearman's rank correlation, ties at their average rank; nan where a column is constant.
 
+    Parameters
+    ----------
+    x, y : two columns of one length.
+
+    Examples
+    --------
     >>> spearman([1, 2, 3], [2, 4, 70])
     1.0
     """
@@ -240,6 +265,12 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 def average_ranks(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Ranks from 1; equal values share the mean of their ranks.
 
+    Parameters
+    ----------
+    values : numbers.
+
+    Examples
+    --------
     >>> average_ranks([10, 20, 10]).tolist()
     [1.5, 3.0, 1.5]
     """

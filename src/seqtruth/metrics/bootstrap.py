@@ -25,6 +25,9 @@ class Comparison:
 
     Parameters
     ----------
+    level : of the interval.
+    n_resamples : how often was resampled.
+    strict : how spans were read.
     first, second : F1 of the two labellings on the common sentences.
     low, high : percentile interval of ``first - second`` at confidence ``level``.
     p : two-sided p-value for "no difference".

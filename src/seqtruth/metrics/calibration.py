@@ -83,7 +83,13 @@ class CalibrationScore:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Calibration of a result; None where a confidence was not given or is no probability."""
+    """Calibration of a result; None where a confidence was not given or is no probability.
+
+    Parameters
+    ----------
+    token, span, sentence : how honest each kind of confidence is.
+    selective : scores of the most confident shares of the sentences.
+    """
 
     token: CalibrationScore | None
     span: CalibrationScore | None
@@ -191,7 +197,14 @@ def _judge(
 def calibration_score(
     confidence: npt.ArrayLike, correct: npt.ArrayLike, n_bins: int = 10
 ) -> CalibrationScore:
-    """All figures for one kind of confidence; nan where there is no prediction."""
+    """All figures for one kind of confidence; nan where there is no prediction.
+
+    Parameters
+    ----------
+    confidence : numbers from 0 to 1.
+    correct : for each, whether the prediction was right.
+    n_bins : bins of the reliability curve.
+    """
     values, right = _checked(confidence, correct)
     curve = reliability(values, right, n_bins)
     some = len(values) > 0
@@ -249,6 +262,10 @@ def expected_calibration_error(
 ) -> float:
     """Mean gap between confidence and accuracy over the bins of :func:`reliability`.
 
+    Parameters
+    ----------
+    confidence, correct, n_bins, binning : as for :func:`reliability`.
+
     References
     ----------
     Naeini, Cooper and Hauskrecht (2015), "Obtaining Well Calibrated Probabilities Using Bayesian
@@ -264,6 +281,11 @@ def expected_calibration_error(
 
 def brier_score(confidence: npt.ArrayLike, correct: npt.ArrayLike) -> float:
     """Mean squared distance of confidence and truth (0 is best); nan without data.
+
+    Parameters
+    ----------
+    confidence : numbers from 0 to 1.
+    correct : for each, whether the prediction was right.
 
     References
     ----------

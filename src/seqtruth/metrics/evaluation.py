@@ -55,14 +55,17 @@ class Evaluation:
 
     @property
     def precision(self) -> float:
+        """Strict span precision."""
         return self.span.precision
 
     @property
     def recall(self) -> float:
+        """Strict span recall."""
         return self.span.recall
 
     @property
     def f1(self) -> float:
+        """Strict span F1."""
         return self.span.f1
 
     @property

@@ -25,6 +25,11 @@ def label_set_scores(
 
     and each is averaged over the sentences that have gold.
 
+    Parameters
+    ----------
+    result, gold : the two labellings.
+    sentences : score these only.
+
     Notes
     -----
     This is the closest definition found to the "relaxed" columns of the AggSLC paper. It does not

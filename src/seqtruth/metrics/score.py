@@ -62,6 +62,10 @@ class Averages:
     """Precision, recall and F1, each averaged on its own over labels or sentences.
 
     The F1 here is a mean of F1s and therefore *not* the harmonic mean of the other two.
+
+    Parameters
+    ----------
+    precision, recall, f1 : the means.
     """
 
     precision: float

@@ -19,6 +19,13 @@ class Selective:
 
     Where sentences are tied at the border, each of them counts for a fraction, so that the order
     of the sentences does not matter.
+
+    Parameters
+    ----------
+    share : of the sentences.
+    sentences : how many these are.
+    threshold : the smallest confidence among them.
+    precision, recall, f1 : strict span scores of these sentences.
     """
 
     share: float

@@ -54,7 +54,7 @@ def section(work: Workshop) -> Section:
     ]  # fmt: skip
     text = (
         "The weights a method gives, against each annotator's strict F1 (conlleval) on the sentences\n"
-        "he labelled. The paper does not say on which data set, or with which annotators, its\n"
+        "they labelled. The paper does not say on which data set, or with which annotators, its\n"
         "correlations were computed.\n\n"
         f"![Weights against F1]({{files}}/{NAME}.svg)\n\n{markdown(head, lines)}\n\n"
         "Dots are larger the more an annotator labelled; their numbers are ranks by F1.\n"

@@ -36,8 +36,12 @@ class Predictor(Protocol):
     ) -> Self:
         """Learn from flat tags tag[T], soft tags float[T, L], or lists of label strings.
 
-        ``scheme`` says what the numbers mean (found from strings where not given); ``weights[S]``
-        is how much each sentence counts.
+        Parameters
+        ----------
+        tokens : the sentences.
+        tags : what to learn, as said above.
+        scheme : what the numbers mean; found from strings where not given.
+        weights : float64[S], how much each sentence counts.
         """
 
     def predict_proba(self, tokens: Tokens) -> F32:
@@ -52,10 +56,12 @@ class Storable(Protocol):
 
     name: str
 
-    def state(self) -> tuple[dict[str, Any], Arrays]: ...
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        """Settings as JSON values, parameters as plain arrays."""
 
     @classmethod
-    def from_state(cls, meta: dict[str, Any], arrays: Arrays, scheme: Scheme) -> Self: ...
+    def from_state(cls, meta: dict[str, Any], arrays: Arrays, scheme: Scheme) -> Self:
+        """Inverse of ``state``; ValueError, KeyError or TypeError where it is not one."""
 
 
 def as_corpus(tokens: Tokens) -> Corpus:

@@ -22,6 +22,12 @@ AUTO = "auto"
 def choose_predictor(text: str) -> Predictor | None:
     """A predictor by its name; ``none`` is None, ``a+b`` an ensemble, ``best`` the best installed.
 
+    Parameters
+    ----------
+    text : what a user typed.
+
+    Examples
+    --------
     >>> choose_predictor("crf").name, choose_predictor("none")
     ('crf', None)
     """

@@ -62,7 +62,13 @@ class Tagger:
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: archive.Arrays, where: str) -> Tagger:
-        """Inverse of :meth:`state`, for content read from the file ``where``."""
+        """Inverse of :meth:`state`, for content read from the file ``where``.
+
+        Parameters
+        ----------
+        meta, arrays : what :meth:`state` gave.
+        where : the file's name, for messages.
+        """
         try:
             scheme = Scheme.of(meta["scheme"], meta["labels"])
             kind = stored_kind(meta["predictor"])

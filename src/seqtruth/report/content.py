@@ -14,7 +14,7 @@ from seqtruth.report.figures import Point, lines, scatter
 from seqtruth.report.mistakes import mistakes
 from seqtruth.result import Result
 
-#: Agreement from which an annotator is relied on, and below which he is not.
+#: Agreement from which an annotator is relied on, and below which they are not.
 RELY, DOUBT = 0.7, 0.4
 #: An annotator with fewer sentences is not judged.
 FEW_SENTENCES = 5

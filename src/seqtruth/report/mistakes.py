@@ -20,10 +20,10 @@ class Mistakes:
 
     Parameters
     ----------
-    missed : aggregated spans in his sentences that no span of his touches.
-    boundary : spans of his that touch an aggregated one and do not share both ends with it.
-    type : spans of his with the right ends and another type.
-    invented : spans of his that touch none.
+    missed : aggregated spans in their sentences that no span of theirs touches.
+    boundary : spans of theirs that touch an aggregated one and do not share both ends with it.
+    type : spans of theirs with the right ends and another type.
+    invented : spans of theirs that touch none.
     """
 
     missed: F64

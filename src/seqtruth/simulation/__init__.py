@@ -46,7 +46,7 @@ def simulate(
     annotators : a recipe (see :func:`parse`) or annotators; :data:`DEFAULT_CAST` where not given.
     seed : the same seed gives the same labels.
     per_sentence : how many annotators label each document, drawn for each (where the corpus has no
-        documents, each sentence). None: all of them, each at his own ``coverage``.
+        documents, each sentence). None: all of them, each at their own ``coverage``.
     difficulty : share of the draws that all annotators have in common. Hard places are hard for
         everybody, so that errors meet and a majority can be wrong; 0 makes all independent. Nobody's
         own rates depend on it.
@@ -106,7 +106,7 @@ def _check(cast: tuple[Annotator, ...], per_sentence: int | None, difficulty: fl
 
 
 def _sources_first(cast: tuple[Annotator, ...]) -> list[Annotator]:
-    """The cast in an order in which nobody comes before the one he copies."""
+    """The cast in an order in which nobody comes before the one they copy."""
     by_name = {one.name: one for one in cast}
     done: dict[str, Annotator] = {}
     for one in cast:
@@ -126,7 +126,7 @@ def _sources_first(cast: tuple[Annotator, ...]) -> list[Annotator]:
 def _assign(
     corpus: Corpus, sentences: I64, cast: tuple[Annotator, ...], seed: int, per_sentence: int | None
 ) -> dict[str, Bool]:
-    """By annotator: which of these sentences he labels, decided document by document."""
+    """By annotator: which of these sentences they label, decided document by document."""
     assert corpus.sentence_document is not None
     names = [corpus.documents[d] for d in corpus.sentence_document[sentences].tolist()]
     ids = corpus.sentence_ids.take(sentences).to_pylist()

@@ -15,17 +15,17 @@ class Annotator:
     Parameters
     ----------
     name : unique in a cast.
-    miss : share of true spans that he does not mark.
+    miss : share of true spans that they do not mark.
     boundary : share of the marked ones whose first or last token is wrong by one token.
     confuse : share of the marked ones that get another type (plain tags: share of tokens).
-    swaps : pairs (true type, type he takes it for); types not named here are confused with any
+    swaps : pairs (true type, type they take it for); types not named here are confused with any
         other.
     invent : chance that a capitalised word outside all spans is marked (a twentieth of it for any
         other token).
-    copies : annotator whose labels he hands in as his own, wherever that one labelled the sentence;
-        elsewhere he works at the rates above.
+    copies : annotator whose labels they hand in as their own, wherever that one labelled the sentence;
+        elsewhere they work at the rates above.
     spam : marks at random, without reading; the rates above then mean nothing.
-    coverage : share of documents he labels; with ``per_sentence``, his chance against the others'.
+    coverage : share of documents they label; with ``per_sentence``, their chance against the others'.
     """
 
     name: str
@@ -73,7 +73,7 @@ def parse(recipe: str) -> tuple[Annotator, ...]:
     The vices are ``careful``, ``sloppy``, ``misser``, ``boundary``, ``confuser``, ``inventor``,
     ``copier``, ``silent`` and ``spammer``. Annotators are called after their vice, numbered where
     there are several. Settings are those of :class:`Annotator`; a copier copies the last annotator
-    named before him who is no copier, unless ``copies`` says whom.
+    named before them who is no copier, unless ``copies`` says whom.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def parse(recipe: str) -> tuple[Annotator, ...]:
             if honest is None:
                 raise ParameterError(
                     "a copier needs somebody to copy", got=repr(recipe),
-                    fix="name him after the others, or write copier/copies=NAME",
+                    fix="name them after the others, or write copier/copies=NAME",
                 )  # fmt: skip
         cast.append(replace(one, name=name))
     return tuple(cast)

@@ -1,4 +1,4 @@
-"""How an annotator reads: the true spans with his errors, drawn by hashing and not in sequence."""
+"""How an annotator reads: the true spans with their errors, drawn by hashing and not in sequence."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Truth:
         return np.where(_inside(self.spans, self.offsets), 0.0, strength)
 
     def labelled_by(self, one: Annotator) -> Tags:
-        """His own work on all sentences, whether or not he is given them."""
+        """Their own work on all sentences, whether or not they are given them."""
         keys = sentence_keys(self.corpus.sentence_ids, number(self.seed, one.name))
         if self.gold.scheme.kind == "plain":
             return self._plain(one, keys)
@@ -91,7 +91,7 @@ class Truth:
         return np.where(shared, self.common[sentence], own)
 
     def _misread(self, one: Annotator, keys: U64) -> Spans:
-        """The true spans as he sees them: missed, cut short or long, taken for another type."""
+        """The true spans as they see them: missed, cut short or long, taken for another type."""
         sentence, start, end, kind = (column.astype(np.int64) for column in self.spans)
         place = start * 8
         draws = self._draws(keys, sentence, start)
@@ -124,7 +124,7 @@ class Truth:
         return move[2].astype(np.int64) - move[0], move[1].astype(np.int64) - move[3]
 
     def _confused(self, one: Annotator, draws: U64, place: I64, kind: I64) -> I64:
-        """Types (of plain tags: labels) as he takes them."""
+        """Types (of plain tags: labels) as they take them."""
         types = self.gold.scheme.types
         if len(types) < 2:
             return kind

@@ -13,7 +13,14 @@ class ConformanceError(SeqTruthError, AssertionError):
 
 
 def small_crowd(seed: int = 0, kind: str = "iob2", n_sentences: int = 40) -> Crowd:
-    """Sentences with names in telling places, labelled by five annotators of different quality."""
+    """Sentences with names in telling places, labelled by five annotators of different quality.
+
+    Parameters
+    ----------
+    seed : same seed, same crowd.
+    kind : the label scheme.
+    n_sentences : how many sentences.
+    """
     rng = np.random.default_rng(seed)
     first, last = ["Ann", "Bob", "Eve", "Ida"], ["Lee", "Roe", "Kim"]
     places, verbs = ["Ames", "Oslo", "Brno"], ["saw", "left", "likes"]

@@ -46,7 +46,12 @@ def check_method(method: Aggregator | type[Aggregator]) -> None:
 
 
 def checks_of(method: Aggregator) -> Iterator[Check]:
-    """The checks that apply: all but those the method declares itself exempt from, with a reason."""
+    """The checks that apply: all but those the method declares itself exempt from, with a reason.
+
+    Parameters
+    ----------
+    method : the method to be checked.
+    """
     for check in CHECKS:
         if check.__name__ not in method.exempt:
             yield check

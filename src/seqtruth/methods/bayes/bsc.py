@@ -25,7 +25,7 @@ class BSC(Seeded):
 
     The true tags follow a chain with start π and transitions τ; annotator j gives tag c with
     probability p(c | l, t) of a *worker model* (:mod:`seqtruth.methods.bayes.worker_models`), in the
-    best of them an A^j[l, t, c] that looks at his own previous tag l; with ``text_features`` each word
+    best of them an A^j[l, t, c] that looks at their own previous tag l; with ``text_features`` each word
     is drawn from ρ[t]. All of these have Dirichlet priors. Variational inference alternates
 
     * q(t) by forward-backward over E[log π], E[log τ], Σ_j E[log A^j[c^j_{i-1}, ·, c^j_i]], E[log ρ];

@@ -37,7 +37,7 @@ class HMMCrowd(Aggregator):
     p(t, c, x) = π[t_1] Π_i τ[t_{i-1}, t_i] · Π_i ρ[t_i, x_i] · Π_i Π_j p^j(c^j_i | t_i)
 
     E-step: forward-backward. M-step: expected counts plus smoothing, normalised. An annotator has an
-    accuracy for each true tag and all his wrong tags are equally likely, p^j(c | t) = a^j[t] if c = t
+    accuracy for each true tag and all their wrong tags are equally likely, p^j(c | t) = a^j[t] if c = t
     else (1 - a^j[t]) / (L - 1): the off-diagonals are tied because rare tags leave too few counts for a
     full confusion matrix. Begins with some rounds of Dawid-Skene. The log posterior never falls.
 

@@ -1,7 +1,7 @@
 """The loop of the HMM family: worker model × sequence model × what the text says.
 
 The true tags t of a sentence follow a Markov chain (or are independent), each annotator's tags follow
-his worker model, the words may be emitted from the tags, and a predictor may add log evidence e:
+their worker model, the words may be emitted from the tags, and a predictor may add log evidence e:
 
     log p(t, c, x) = log π[t_1] + Σ_i log τ[t_{i-1}, t_i] + Σ_i Σ_j log p(c^j_i | c^j_{i-1}, t_i)
                      + Σ_i log ρ[t_i, x_i] + Σ_i e[i, t_i]

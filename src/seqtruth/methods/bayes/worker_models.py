@@ -1,7 +1,7 @@
 """Worker models: what an annotator says, given the truth.
 
 A worker model is one small idea: how many numbers describe an annotator, and which table
-p(c | l, t) they spell out (c his tag, t the true one, l his own previous tag). Together with a
+p(c | l, t) they spell out (c their tag, t the true one, l their own previous tag). Together with a
 sequence model over the true tags it makes a method; all of these run in the same loop
 (:mod:`seqtruth.methods.bayes.sequence_model`).
 
@@ -50,7 +50,7 @@ class WorkerModel(ABC):
     diagonal : further pseudo-counts of the right one.
     strength : pseudo-counts behind an annotator's reliability where it is known beforehand: an
         annotator said to be right with probability a gets ``strength * a`` more on being right and
-        ``strength * (1 - a)`` more on the rest, for each of his distributions.
+        ``strength * (1 - a)`` more on the rest, for each of their distributions.
     """
 
     name: ClassVar[str]
@@ -212,7 +212,7 @@ class Sequential(ConfusionMatrix):
     """A confusion matrix for each previous tag of the annotator's own (BSC-seq).
 
     Tags that the scheme forbids after l get next to no prior mass. Where the true tag itself is
-    forbidden after l (he missed the beginning, and the truth is I-), he cannot be right: no tag gets
+    forbidden after l (they missed the beginning, and the truth is I-), they cannot be right: no tag gets
     ``diagonal``, or all that may follow share it.
 
     Parameters
@@ -251,7 +251,7 @@ ANNOTATOR_MODELS: dict[str, type[WorkerModel]] = {
 def information(confusion: F64, prior: F64) -> F64:
     """float64[W]: mutual information, in nats a token, between an annotator's tag and the truth.
 
-    A spammer has 0 whatever he answers; with O on most tokens, plain accuracy would flatter him.
+    A spammer has 0 whatever they answer; with O on most tokens, plain accuracy would flatter them.
 
     >>> good, spam = np.eye(2), np.full((2, 2), 0.5)
     >>> information(np.array([good, spam]), np.array([0.5, 0.5])).round(3).tolist()

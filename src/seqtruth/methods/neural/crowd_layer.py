@@ -27,7 +27,7 @@ VARIANTS = ("MW", "VW", "VW+B", "S")
 
 @dataclass(frozen=True, kw_only=True)
 class CrowdLayer(Seeded):
-    """One map per annotator from the tagger's opinion to what he would say.
+    """One map per annotator from the tagger's opinion to what they would say.
 
     p_i = soft-max output of a tagger at token i (the bottleneck),
     p(c^j_i = c) = softmax( f_j(p_i) )[c]   with, for annotator j,
@@ -45,8 +45,8 @@ class CrowdLayer(Seeded):
     silent annotator adds nothing. The labels are the legal path of largest probability under p; the
     tagger is the bottleneck. Known labels supervise the bottleneck directly and are kept.
 
-    What an annotator says where the truth is surely t, C_j[t, c] = softmax(f_j(e_t))[c], is his
-    confusion matrix here; his weight is the information it carries about the truth.
+    What an annotator says where the truth is surely t, C_j[t, c] = softmax(f_j(e_t))[c], is their
+    confusion matrix here; their weight is the information it carries about the truth.
 
     Parameters
     ----------

@@ -40,8 +40,8 @@ class LSTMCrowd(Seeded):
     annotator without habits would say. Known labels are one more annotator whose vector is 0 for
     good, and are kept.
 
-    The model has no reliability of its own (a vector says what an annotator leans to, not whether he
-    is right). ``annotators`` gives the information his tags carry about the tagger's opinion:
+    The model has no reliability of its own (a vector says what an annotator leans to, not whether they
+    are right). ``annotators`` gives the information their tags carry about the tagger's opinion:
     C_j[t, c] ∝ 1/L + Σ_i p_i[t] [c^j_i = c].
 
     Parameters

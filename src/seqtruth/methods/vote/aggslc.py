@@ -48,8 +48,8 @@ class AggSLC(Predicting, Seeded):
     Parameters
     ----------
     weight_norm : ``"max"`` (the paper's Eq 10) or ``"sum"`` (the exact minimiser under eq 1).
-    average : an annotator's loss is averaged over tokens where he or the aggregate names an entity
-        (``"entity"``), or over all he labelled (``"token"``).
+    average : an annotator's loss is averaged over tokens where they or the aggregate name an entity
+        (``"entity"``), or over all they labelled (``"token"``).
     class_weights : U; ``"inverse"`` (the paper), ``"contested"``, a factor for entity labels, or
         ``"none"``; see :func:`seqtruth.methods.vote.objective.class_weights`.
     decoding : consistency module: ``"bidirectional"`` (the paper), ``"exact"``, OptSLA's
@@ -61,7 +61,7 @@ class AggSLC(Predicting, Seeded):
     folds : for cross-fitting.
     sample : about so many sentences, drawn by name, may be learnt from; all where there are fewer.
     reliability : accuracy (0 to 1) of annotators known beforehand, by name. One of accuracy r is
-        expected to lose -log r a token (what H charges where y* gives his label probability r).
+        expected to lose -log r a token (what H charges where y* gives their label probability r).
     reliability_strength : how many tokens of evidence that is worth.
     max_iter, tol : at most so many rounds; stop when F moves by no more than ``tol`` of its size, or
         no more than this share of the labels changes.

@@ -27,7 +27,6 @@ class CATD(TruthDiscovery):
     Parameters
     ----------
     alpha : 1 - the level of the interval; smaller is warier of annotators with few labels.
-    others : see :class:`~seqtruth.methods.vote.truth_discovery.TruthDiscovery`.
 
     Notes
     -----

@@ -17,7 +17,7 @@ class CRH(TruthDiscovery):
 
     min Σ_j w_j loss_j  over the labels y* and the weights, subject to Σ_j exp(-w_j) = 1, with
 
-        loss_j = mean over his tokens of [y^j_i ≠ y*_i]                              (0-1 loss)
+        loss_j = mean over their tokens of [y^j_i ≠ y*_i]                              (0-1 loss)
 
     The two exact steps, by turns from the majority vote:
 
@@ -29,7 +29,6 @@ class CRH(TruthDiscovery):
     Parameters
     ----------
     weight_norm : ``"max"`` or ``"sum"`` (the minimiser under the constraint).
-    others : see :class:`~seqtruth.methods.vote.truth_discovery.TruthDiscovery`.
 
     Notes
     -----

@@ -37,7 +37,7 @@ def average_losses(
 ) -> F64:
     """float64[W]: each annotator's mean loss; nan for who labelled nothing.
 
-    ``"token"`` divides by the tokens he labelled. ``"entity"`` averages over the tokens at stake
+    ``"token"`` divides by the tokens they labelled. ``"entity"`` averages over the tokens at stake
     only: otherwise annotators whose articles hold few names look better than they are. ``prior`` is the
     mean loss expected of each annotator beforehand (nan: none), worth ``strength`` tokens.
 

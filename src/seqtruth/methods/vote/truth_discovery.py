@@ -31,8 +31,8 @@ class TruthDiscovery(Seeded):
 
     Parameters
     ----------
-    average : which tokens an annotator is judged on. ``"entity"``: those where he or the vote names an
-        entity; ``"token"``: all he labelled, as the papers would have it. Where nine tokens in ten
+    average : which tokens an annotator is judged on. ``"entity"``: those where they or the vote name an
+        entity; ``"token"``: all they labelled, as the papers would have it. Where nine tokens in ten
         are plainly ``O``, agreement on those makes everybody look alike.
     smoothing : tokens, judged at the crowd's mean error rate, added to each annotator's own, so that a
         annotator who has not erred yet does not get infinite weight.

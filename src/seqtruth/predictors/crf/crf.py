@@ -32,6 +32,7 @@ class CRF:
 
     Parameters
     ----------
+    further_iter : L-BFGS steps of each later training.
     l2 : strength of the penalty.
     max_iter : L-BFGS steps of the first training; later ones make at most ``further_iter``.
     tol : relative fall of the loss below which training stops.
@@ -76,8 +77,11 @@ class CRF:
     ) -> Self:
         """Learn, see :class:`~seqtruth.predictors.base.Predictor`.
 
-        ``transitions[L, L]`` are the expected numbers of neighbouring label pairs under the targets,
-        weights included; with them soft targets that are a mixture of whole sequences are exact.
+        Parameters
+        ----------
+        tokens, tags, scheme, weights : as every predictor's.
+        transitions : float64[L, L], expected numbers of neighbouring label pairs under the targets,
+            weights included; with them soft targets that are a mixture of whole sequences are exact.
         """
         corpus = as_corpus(tokens)
         target, scheme = as_targets(corpus, tags, scheme)
@@ -128,7 +132,13 @@ class CRF:
         return scores, _as_chain(self._chain)
 
     def log_likelihood(self, tokens: Tokens, tags: Tags) -> F64:
-        """float64[S]: log p(tags | tokens) of every sentence; tags of -1 are summed over."""
+        """float64[S]: log p(tags | tokens) of every sentence; tags of -1 are summed over.
+
+        Parameters
+        ----------
+        tokens : the sentences.
+        tags : tag[T].
+        """
         corpus = as_corpus(tokens)
         scores, chain = self.potentials(corpus)
         whole = forward_backward(scores, corpus.token_offsets, chain).log_normaliser

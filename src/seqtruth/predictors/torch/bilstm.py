@@ -147,7 +147,13 @@ class BiLSTM:
         return self.probabilities(self._network.scores_of(words), corpus)
 
     def probabilities(self, scores: F32, corpus: Corpus) -> F32:
-        """float32[T, L] from label scores, under this predictor's chain."""
+        """float32[T, L] from label scores, under this predictor's chain.
+
+        Parameters
+        ----------
+        scores : float32[T, L].
+        corpus : the sentences they are of.
+        """
         assert self._network is not None
         if self.output == "softmax":
             e = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -157,7 +163,13 @@ class BiLSTM:
         return forward_backward(scores, corpus.token_offsets, parts).marginals
 
     def prepare(self, corpus: Corpus, scheme: Scheme) -> tuple[Network, Words]:
-        """The network, made or grown for these words, and the words in its numbers."""
+        """The network, made or grown for these words, and the words in its numbers.
+
+        Parameters
+        ----------
+        corpus : the sentences to learn from.
+        scheme : labels and their rules.
+        """
         from seqtruth.predictors.torch.network import Network, Shape, Words
 
         if self.scheme is not None and scheme != self.scheme:
