@@ -24,7 +24,7 @@ import pyarrow as pa
 from seqtruth.data import spans as spans_
 from seqtruth.data.corpus import Corpus, concat_corpora
 from seqtruth.data.labelling import Labelling
-from seqtruth.data.ragged import Selection, gather, places
+from seqtruth.data.ragged import Selection, column_bytes, gather, places
 from seqtruth.data.scheme import Scheme, scheme_in_use
 from seqtruth.errors import DataError
 from seqtruth.html import html_table
@@ -409,13 +409,8 @@ class Crowd:
         documents = pa.array(self.corpus.documents, pa.large_string())
         for column in (self.corpus.sentence_ids, documents, self.corpus.tokens):
             if column is not None:
-                flat = column.cast(pa.large_string())
-                offsets = np.frombuffer(flat.buffers()[1], np.int64)[
-                    flat.offset : flat.offset + len(flat) + 1
-                ]
-                h.update(np.diff(offsets).data)
-                if flat.buffers()[2] is not None:
-                    h.update(memoryview(flat.buffers()[2])[offsets[0] : offsets[-1]])
+                for part in column_bytes(column):
+                    h.update(part)
         return h.hexdigest()
 
     def __str__(self) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from seqtruth.errors import DataError
 
@@ -42,3 +43,12 @@ def places(selection: Selection, n: int) -> npt.NDArray[np.int64]:
     if array.min() < -n or array.max() >= n:
         raise DataError(f"sentence numbers must be below {n}", got=str(array.max()))
     return np.where(array < 0, array + n, array).astype(np.int64)
+
+
+def column_bytes(column: pa.Array) -> Iterator[Any]:
+    """A column of texts as bytes to be hashed: the lengths of all, then the texts themselves."""
+    flat = column.cast(pa.large_string())
+    offsets = np.frombuffer(flat.buffers()[1], np.int64)[flat.offset : flat.offset + len(flat) + 1]
+    yield np.diff(offsets).data
+    if flat.buffers()[2] is not None:
+        yield memoryview(flat.buffers()[2])[offsets[0] : offsets[-1]]
