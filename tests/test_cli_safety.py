@@ -47,3 +47,25 @@ def test_a_digest_knows_the_documents() -> None:
         crowd.scheme, crowd.annotators, crowd.row_sentence, crowd.row_annotator, crowd.tags,
     )  # fmt: skip
     assert merged.digest() != crowd.digest()
+
+
+def test_control_characters_do_not_reach_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crowd = Crowd.of({"a\x1b[31mnn": [["O"]], "bob": [["O"]]}, tokens=[["x"]])
+    write(crowd, tmp_path / "in.jsonl")
+    assert main(["info", str(tmp_path / "in.jsonl")]) == 0
+    assert main(["info", str(tmp_path / "no\x1b[31m.jsonl")]) == 2
+    said = capsys.readouterr()
+    assert "\x1b" not in said.out + said.err and "\\x1b[31m" in said.out
+
+
+def test_too_little_memory_is_said(
+    labels: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("seqtruth.methods.vote.majority.MajorityVote._fit", full)
+    assert main(["aggregate", str(labels), "-m", "mv"]) == 2
+    assert "not enough memory" in capsys.readouterr().err

@@ -33,6 +33,11 @@ def main(arguments: list[str] | None = None) -> int:
         code = 2
     except KeyboardInterrupt:
         code = 130
+    except MemoryError:
+        note(
+            "error: not enough memory; try --engine stream, a method without a predictor, or fewer documents"
+        )
+        code = 2
     except BrokenPipeError:
         _drop_stdout()
         code = 0

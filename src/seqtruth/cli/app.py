@@ -14,7 +14,7 @@ from seqtruth.cli import display
 from seqtruth.cli.aggregate import aggregate
 from seqtruth.cli.compare import compare
 from seqtruth.cli.datasets import datasets
-from seqtruth.cli.display import first_use, note, print_json, progress, table
+from seqtruth.cli.display import first_use, harmless, note, print_json, progress, table
 from seqtruth.cli.options import (
     InFormat,
     Json,
@@ -96,7 +96,7 @@ def evaluate(
     if as_json:
         print_json(found.to_dict())
     else:
-        print(found)
+        print(harmless(str(found)))
 
 
 @app.command()
@@ -283,7 +283,7 @@ def demo(
     )  # fmt: skip
     result.write(output / "truth.jsonl")
     table(["method", "precision", "recall", "F1", "seconds"], rows, "strict spans, %")
-    print(f"annotators, worst first\n\n{result.annotators}\n")
+    print(harmless(f"annotators, worst first\n\n{result.annotators}\n"))
     for name, what in files.items():
         print(f"{output / name}  {what}")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqtruth._version import __version__
+from seqtruth.cli.display import harmless
 from seqtruth.text_tables import cell
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def show(facts: dict[str, Any]) -> None:
     single = {_word(key): _line(value) for key, value in facts.items() if key not in tables}
     wide = max(map(len, single))
     for key, value in single.items():
-        print(f"{key:<{wide}}  {value}")
+        print(harmless(f"{key:<{wide}}  {value}"))
     for key, rows in tables.items():
         print(f"\n{_word(key)}")
         _columns(rows[:MOST])
@@ -188,4 +189,4 @@ def _columns(rows: list[dict[str, Any]]) -> None:
             text.rjust(w) if key in _NUMBERS else text.ljust(w)
             for text, w, key in zip(line, wide, rows[0], strict=True)
         ]
-        print("  " + "  ".join(cells).rstrip())
+        print(harmless("  " + "  ".join(cells).rstrip()))

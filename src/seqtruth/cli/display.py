@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import os
+import re
 import sys
 import threading
 import time
@@ -15,6 +16,8 @@ from typing import Any
 
 from seqtruth.text_tables import cell
 
+#: Characters that move the cursor, change colours or worse; line ends and tabs are not among them.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 #: Work shorter than this shows no progress.
 PATIENCE = 1.0
 
@@ -100,7 +103,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | No
         else:
             grid.add_column(name, overflow="fold")
     for row in rows:
-        grid.add_row(*(escape(cell(value)) for value in row))
+        grid.add_row(*(escape(harmless(cell(value))) for value in row))
     out = console()
     if not out.is_terminal:
         out = console(width=max(100, out.width))
@@ -127,7 +130,17 @@ def _plain(value: Any) -> Any:
 def note(text: str) -> None:
     """A remark for the person at the terminal, with the time where that was asked for."""
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S%z ") if _stamped else ""
-    print("\n".join(stamp + line for line in text.split("\n")), file=sys.stderr, flush=True)
+    lines = harmless(text).split("\n")
+    print("\n".join(stamp + line for line in lines), file=sys.stderr, flush=True)
+
+
+def harmless(text: str) -> str:
+    r"""Text whose control characters, which a terminal would obey, are shown as what they are.
+
+    >>> print(harmless("a\x1b[31mb"))
+    a\x1b[31mb
+    """
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 _stamped = False
