@@ -382,22 +382,15 @@ class Crowd:
     def respell(self, kind: str) -> Crowd:
         """The crowd with every row converted to another scheme (``"iob2"``, ``"bioes"`` …)."""
         target = self.scheme.respelled(kind)
-        return replace(
-            self,
-            scheme=target,
-            tags=spans_.convert(self.tags, self.row_offsets, self.scheme, target),
-        )
+        tags = spans_.convert(self.tags, self.row_offsets, self.scheme, target)
+        return replace(self, scheme=target, tags=tags)
 
     def abstaining(self, label: str) -> Crowd:
         """The crowd with every ``label`` read as "no opinion" (rules and models that stay silent)."""
         if label not in self.scheme.labels:
             raise DataError("no such label to abstain with", got=repr(label))
-        return replace(
-            self,
-            tags=np.where(
-                self.tags == self.scheme.index(label), self.tags.dtype.type(-1), self.tags
-            ),
-        )
+        silent = self.tags == self.scheme.index(label)
+        return replace(self, tags=np.where(silent, self.tags.dtype.type(-1), self.tags))
 
     def digest(self) -> str:
         """SHA-256 of everything that matters: same crowd, same digest, whatever file it came from."""
