@@ -95,8 +95,7 @@ def aggregate(
     first_use(quiet)
     options = reading_options(reading, split, overlap)
     crowd = _open(annotations, engine, format, scheme, options)
-    chosen = chosen.resolved(_has_text(crowd))
-    check_tagger(tagger, chosen)
+    check_tagger(tagger, chosen.resolved(_has_text(crowd)))
     began = time.perf_counter()
     with progress(f"{chosen.name} on {crowd}" if engine == "memory" else chosen.name, quiet):
         known = None if gold is None else read_gold(gold, scheme=scheme)

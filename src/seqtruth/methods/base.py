@@ -156,7 +156,7 @@ class Aggregator(ABC):
             parts: Parts = MemoryParts(crowd, digest)
         else:
             parts, known, spoken = crowd, None, None
-        ready = self.resolved(parts.facts.has_text)
+        ready = self.resolved(parts.facts.has_text, parts.facts.n_sentences)
         kept = ready._kept(checkpoint, parts.facts.digest, resume)
         task = Task(parts, known, kept, progress)
         if spoken is not None and not ready.trains_tagger:
@@ -186,12 +186,13 @@ class Aggregator(ABC):
 
         return fit_layers(crowd, known, fit)
 
-    def resolved(self, has_text: bool) -> Self:
+    def resolved(self, has_text: bool, n_sentences: int | None = None) -> Self:
         """The method with every word that depends on the data resolved, as :meth:`fit` does first.
 
         Parameters
         ----------
         has_text : whether there are tokens to learn from.
+        n_sentences : how many sentences there are, where that is known.
         """
         return self
 
@@ -243,7 +244,7 @@ class Aggregator(ABC):
     ) -> tuple[Crowd, Tags | None, Bool | None]:
         """The crowd without votes for the abstaining tag, which is known where nobody says more;
         and the tokens on which somebody does."""
-        if self.abstain is None:
+        if self.abstain in (None, "auto"):
             return crowd, known, None
         label = crowd.scheme.index(self.abstain)
         spoken, seen = spoken_and_seen(crowd, self.abstain)
@@ -314,7 +315,8 @@ class Aggregator(ABC):
             facts.annotators, outcome.weight, facts.annotator_sentences, facts.annotator_tokens,
             AnnotatorScores.of(facts.annotators, counts).f1, outcome.confusion,
         )  # fmt: skip
-        about = annotators, outcome.history, outcome.tagger, self._provenance(facts.digest)
+        provenance = self._provenance(facts.digest) | dict(outcome.notes)
+        about = annotators, outcome.history, outcome.tagger, provenance
         if not parts.in_memory:
             return StoredResult(parts, partial(written, labels=labels), *about)
         found, corpus = labels(parts.whole), parts.whole.corpus

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from seqtruth.methods.base import Aggregator
 from seqtruth.predictors.base import Predictor
-from seqtruth.predictors.choice import AUTO, choose_predictor
+from seqtruth.predictors.choice import AUTO, best_predictor, choose_predictor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +31,15 @@ class Predicting(Aggregator):
         if isinstance(self.predictor, str) and self.predictor != AUTO:
             object.__setattr__(self, "predictor", choose_predictor(self.predictor))
 
-    def resolved(self, has_text: bool) -> Self:
+    def resolved(self, has_text: bool, n_sentences: int | None = None) -> Self:
         """The method with its predictor chosen."""
         if self.predictor != AUTO:
             return self
-        return replace(self, predictor=self.usual_predictor if has_text else None)
+        if not has_text:
+            return replace(self, predictor=None)
+        if self.usual_predictor == "best":
+            return replace(self, predictor=best_predictor(n_sentences))
+        return replace(self, predictor=self.usual_predictor)
 
     @property
     def chosen_predictor(self) -> Predictor | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +70,7 @@ class Outcome(NamedTuple):
     labels : the decision.
     weight, confusion : of the annotators, as in :class:`~seqtruth.result.Annotators`.
     reads : whether deciding a part takes its text.
+    notes : what was decided on the way, as plain values by name; kept in the result's provenance.
     """
 
     labels: Decide
@@ -77,6 +79,7 @@ class Outcome(NamedTuple):
     tagger: Tagger | None = None
     confusion: F32 | None = None
     reads: bool = False
+    notes: Mapping[str, Any] = MappingProxyType({})
 
 
 def decided(labels: Decide, part: Crowd) -> Decision:

@@ -118,9 +118,9 @@ class Workshop:
         return self.missing.get(spec) or next(iter(reasons), "not run")
 
     def _method(self, job: Job) -> Aggregator | None:
-        has_text = self.material(job.data).crowd.corpus.tokens is not None
+        crowd = self.material(job.data).crowd
         try:
-            method = self.make(job.spec, job.seed).resolved(has_text)
+            method = self.make(job.spec, job.seed).resolved(crowd.corpus.tokens is not None, crowd.n_sentences)
         except MissingExtraError as error:
             extra = (error.fix or "").removeprefix("pip install ").strip("'")
             self.missing[job.spec] = f"not run: needs {extra}"

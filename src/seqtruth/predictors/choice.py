@@ -15,6 +15,8 @@ from seqtruth.predictors.transformer.transformer import Transformer
 
 #: Packages without which a predictor cannot run: by its name, the package and the extra that has it.
 NEEDS = {BiLSTM.name: ("torch", "torch"), Transformer.name: ("transformers", "transformers")}
+#: Fewer sentences than this teach a network little.
+LEARNABLE = 2000
 #: The word for a method's usual predictor where there is text to learn from, and none where there is not.
 AUTO = "auto"
 
@@ -39,9 +41,16 @@ def choose_predictor(text: str) -> Predictor | None:
     return members[0] if len(members) == 1 else Ensemble(members)
 
 
-def best_predictor() -> Predictor:
-    """The best that is installed: CRF and BiLSTM where torch is, else the CRF alone."""
-    if importlib.util.find_spec("torch") is None:
+def best_predictor(n_sentences: int | None = None) -> Predictor:
+    """The best that is installed: CRF and BiLSTM where torch is, else the CRF alone.
+
+    Parameters
+    ----------
+    n_sentences : how much there is to learn from, where that is known. Below :data:`LEARNABLE` a
+        network learns less than the CRF, and takes minutes where that takes seconds.
+    """
+    small = n_sentences is not None and n_sentences < LEARNABLE
+    if small or importlib.util.find_spec("torch") is None:
         return CRF()
     return Ensemble([CRF(), BiLSTM(epochs=8)])
 

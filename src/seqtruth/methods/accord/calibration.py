@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import extract
 from seqtruth.kernels.arrays import F32, F64, I32, I64, Bool, Tags
+from seqtruth.methods.accord.annotators import Told
 from seqtruth.methods.accord.span_choice import Decoded
 from seqtruth.methods.bayes.sequence_model import label_scores
 from seqtruth.metrics.span import judgeable, keep_spans, same_spans
@@ -85,18 +85,29 @@ def raw_confidence(chosen: Decoded, offsets: I64, scheme: Scheme) -> Confidence:
     return Confidence(token, chosen.span, np.where(count > 0, mean, 1.0) * weakest)
 
 
+def corrected(raw: Confidence, lines: Lines, tags: Tags, scheme: Scheme) -> Confidence:
+    """Confidences on the lines."""
+    span = np.where(raw.span > 0, lines["span"](raw.span), 0.0)
+    return Confidence(
+        lines["token"](raw.token).astype(np.float32),
+        span.astype(np.float32),
+        lines["sentence"](raw.sentence),
+    )
+
+
 def confirmed_lines(
-    crowd: Crowd, table: F64, share: float, scores: F64, decode: Callable[[F64, I64], Decoded]
+    told: Told, table: F64, share: float, scores: F64, decode: Callable[[F64, I64], Decoded]
 ) -> Lines:
     """Lines from held-out annotators.
 
     Parameters
     ----------
-    crowd, table : annotations and the annotators' log tables.
+    told, table : annotations and the annotators' log tables.
     share : how much annotators' evidence counts in ``scores``.
     scores : [T, L] of all annotators and sources together.
     decode : labels chosen under given scores and sentence offsets.
     """
+    crowd = told.marked.crowd
     tests = []
     n_rows = np.diff(crowd.sentence_rows)
     for k in range(int(n_rows.max(initial=0))):

@@ -1,0 +1,261 @@
+"""Annotators as a population: a confusion matrix each, with a prior learnt from all of them.
+
+Annotator j gives label c to a token whose true label is t with probability P_j(c | t), a row drawn
+from a Dirichlet around what the population does, m[t, ·], with a strength s_t that says how much
+annotators differ:
+
+    P_j(· | t) ~ Dirichlet(s_t m[t, ·]),    E[log P_j(c | t)] = ψ(n_j[t, c] + s_t m[t, c]) - ψ(Σ_c …)
+
+with n_j the expected counts. s_t is found by Minka's fixed point, m is the population's own counts,
+backed off to what it does with all labels of a kind (right, right type, right place, neither, missed).
+Where five annotators are much alike, a sixth with ten labels is taken for one of them; where they
+differ, for nobody in particular. No strength is set by hand.
+
+**Where it starts decides where it ends.** From a vote in which silence counts, rules that each know a
+few names all look like bad people; from one in which it does not, people who rightly leave words alone
+look like rules. Which it is, is found out first (:mod:`seqtruth.methods.abstention`). An ``O`` counts in
+the first vote by what it says about the types it would deny, and in full once the confusion matrices
+are there: a source that seldom speaks of a type has P(O | t) near 1, and its silence weighs nothing.
+
+**Slips.** Annotators make the same mistakes, so no label is certain however often it was given:
+P' = (1 - ε) P + ε / L. Claims of types on which sources are silent are excepted: there a slip would
+explain away what only one source can see.
+
+References
+----------
+Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm,
+Applied Statistics 28. doi:10.2307/2346806
+
+Minka (2000), Estimating a Dirichlet distribution.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import digamma
+
+from seqtruth.data.scheme import Scheme
+from seqtruth.kernels.arrays import F64, I64, Bool
+from seqtruth.kernels.chain import FORBIDDEN, Chain, forward_backward
+from seqtruth.kernels.spans import OUTSIDE
+from seqtruth.methods.abstention import Silence
+from seqtruth.methods.dependence import Copies
+from seqtruth.methods.marked import Marked
+
+#: ε: a label is given at random this often.
+SLIP = 0.05
+#: Power of label chain and class prior: what is legal, and half of what is usual.
+CHAIN = 0.5
+#: Rounds of EM.
+ROUNDS = 8
+#: How labels can be related, see :func:`_relations`.
+RIGHT, RIGHT_TYPE, RIGHT_PLACE, NEITHER, MISSED, RIGHTLY_OUTSIDE, INVENTED = range(7)
+
+
+class Population(NamedTuple):
+    """Annotators, as learnt.
+
+    table : float64[W, 1, C, L], E[log P_j(c | t)], weighed by the share of a witness.
+    confusion : float64[W, L, C], expected P_j(c | t).
+    transition : float64[L, L], how labels follow each other.
+    prior : float64[L], how often labels occur.
+    posterior : float64[A, L], of the marked tokens.
+    log_likelihood : float64[1], of what was said on marked tokens.
+    """
+
+    table: F64
+    confusion: F64
+    transition: F64
+    prior: F64
+    posterior: F64
+    log_likelihood: F64
+
+
+class Told(NamedTuple):
+    """What is known before annotators are judged.
+
+    marked, copies, silence : who said what, who copies whom, and what ``O`` means.
+    accuracy, strength : float64[W], reliabilities given by the user (nan: none), and the number of
+        tokens they are worth.
+    known : int64[A], true labels of marked tokens (-1: not known).
+    """
+
+    marked: Marked
+    copies: Copies
+    silence: Silence
+    accuracy: F64
+    strength: float
+    known: I64
+
+    def clamp(self, scores: F64) -> F64:
+        """Scores of the marked tokens that leave known labels no other choice."""
+        given = np.flatnonzero(self.known >= 0)
+        if len(given):
+            scores = scores.copy()
+            scores[given] = FORBIDDEN
+            scores[given, self.known[given]] = 0.0
+        return scores
+
+
+def first_vote(told: Told) -> F64:
+    """float64[A, L]: shares of the votes, ``O`` weighed by the types that it would deny."""
+    marked, scheme = told.marked, told.marked.scheme
+    votes = np.zeros((len(marked.at), len(scheme.labels)))
+    labels = marked.labels
+    np.add.at(votes, (labels.token, labels.tag), told.copies.weight[labels.annotator])
+    if scheme.outside >= 0:
+        named = votes.copy()
+        named[:, scheme.outside] = 0.0
+        share = named / np.maximum(named.sum(axis=1, keepdims=True), 1e-12)
+        votes[:, scheme.outside] *= (
+            share @ np.append(told.silence.first_weight, 0.0)[scheme.type_of]
+        )
+    given = np.flatnonzero(told.known >= 0)
+    votes[given] = 0.0
+    votes[given, told.known[given]] = 1.0
+    return np.asarray(votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-12))
+
+
+def learn_population(told: Told) -> Population:
+    """EM from the first vote."""
+    marked, scheme = told.marked, told.marked.scheme
+    posterior = first_vote(told)
+    pairs = _vote_pairs(marked, posterior)
+    keep, floor = _slips(scheme, told.silence)
+    for _ in range(ROUNDS):
+        a = pseudo_counts(told, posterior)
+        logs = np.exp(digamma(a) - digamma(a.sum(axis=-1, keepdims=True)))
+        logs = np.log(np.maximum(keep * logs + floor, 1e-12)) * told.copies.weight[:, None, None]
+        table = np.ascontiguousarray(logs.transpose(0, 2, 1)[:, None])
+        prior = posterior.sum(axis=0) + 1.0
+        if scheme.outside >= 0:
+            prior[scheme.outside] += marked.n_quiet
+        prior /= prior.sum()
+        transition = (pairs + 5.0 * prior) * scheme.allowed
+        transition /= transition.sum(axis=1, keepdims=True)
+        scores = told.clamp(marked.evidence(table) + (1 - CHAIN) * np.log(prior))
+        chain = stretch_chain(tempered(transition, scheme), scheme)
+        found = forward_backward(scores, marked.stretches, chain)
+        posterior = found.marginals.astype(np.float64)
+        pairs = _all_pairs(marked, found.transition.copy(), found.start, found.end)
+    value = np.array([found.log_normaliser.sum()])
+    confusion = a / a.sum(axis=-1, keepdims=True)
+    return Population(table, confusion, transition, prior, posterior, value)
+
+
+def pseudo_counts(told: Told, posterior: F64) -> F64:
+    """float64[W, L, C]: each annotator's counts and what the population lends them."""
+    scheme = told.marked.scheme
+    counts = told.marked.counts(posterior)
+    mean = population_mean((counts * told.copies.weight[:, None, None]).sum(axis=0), scheme)
+    a = counts + strength_of(counts, mean)[None, :, None] * mean
+    told_of = np.flatnonzero(~np.isnan(told.accuracy))
+    if len(told_of):
+        right = np.eye(len(mean))
+        wrong = np.where(right > 0, 0.0, mean)
+        wrong /= np.maximum(wrong.sum(axis=1, keepdims=True), 1e-12)
+        said = told.accuracy[told_of, None, None]
+        a[told_of] += told.strength * (said * right + (1 - said) * wrong)
+    return np.asarray(a)
+
+
+def strength_of(counts: F64, mean: F64) -> F64:
+    """float64[L]: strengths of Dirichlet priors with given means, learnt from the population.
+
+    Minka's fixed point, drawn weakly to ``first`` where there is little to learn from.
+
+    Parameters
+    ----------
+    counts : float64[W, L, C].
+    mean : float64[L, C].
+
+    Examples
+    --------
+    Annotators who are all alike lend each other much, others little:
+
+    >>> alike, apart = np.full((20, 1, 2), 10.0), np.array([[[20.0, 0]], [[0, 20.0]]] * 10)
+    >>> mean = np.array([[0.5, 0.5]])
+    >>> bool(strength_of(alike, mean)[0] > 100 > 2 > strength_of(apart, mean)[0])
+    True
+    """
+    first, low, high, pull = 10.0, 0.3, 300.0, 0.05
+    strength, total = np.full(mean.shape[:-1], first), counts.sum(axis=-1)
+    for _ in range(15):
+        a = strength[..., None] * mean + 1e-10
+        up = (mean * (digamma(counts + a) - digamma(a))).sum(axis=-1).sum(axis=0)
+        down = (digamma(total + strength) - digamma(strength)).sum(axis=0)
+        strength = np.clip(strength * (up + pull) / (down + pull * strength / first), low, high)
+    return np.asarray(strength)
+
+
+def population_mean(counts: F64, scheme: Scheme) -> F64:
+    """float64[L, C]: what the population does, backed off by two observations a row to what it does
+    with all labels of a kind."""
+    relation, outside = _relations(scheme), scheme.roles == OUTSIDE
+    usual = np.zeros(counts.shape)
+    for rows, kinds in ((~outside, range(5)), (outside, (RIGHTLY_OUTSIDE, INVENTED))):
+        seen = np.array([counts[rows][relation[rows] == kind].sum() for kind in kinds])
+        seen += [1.0, *[0.25] * (len(kinds) - 1)]
+        for kind, share in zip(kinds, seen / seen.sum(), strict=True):
+            cells = (relation == kind) & rows[:, None]
+            usual += np.where(cells, share / np.maximum(cells.sum(axis=1, keepdims=True), 1), 0.0)
+    mean = counts + 2.0 * usual / np.maximum(usual.sum(axis=1, keepdims=True), 1e-12)
+    mean = np.maximum(mean, 1e-9)
+    return np.asarray(mean / mean.sum(axis=1, keepdims=True))
+
+
+def tempered(transition: F64, scheme: Scheme) -> F64:
+    """Transitions to the power :data:`CHAIN`; what the scheme forbids has none."""
+    return np.where(scheme.allowed, np.maximum(transition, 1e-12) ** CHAIN, 0.0)
+
+
+def stretch_chain(transition: F64, scheme: Scheme) -> Chain:
+    """The chain of a stretch between tokens that are ``O``."""
+    n, outside = len(scheme.labels), scheme.outside
+    if outside < 0:
+        return Chain(np.ones(n), transition, np.ones(n))
+    return Chain(transition[outside].copy(), transition, transition[:, outside].copy())
+
+
+def _slips(scheme: Scheme, silence: Silence) -> tuple[F64, F64]:
+    """What is left of P, and what slips add to it."""
+    n = len(scheme.labels)
+    floor = np.full((n, n), SLIP / n)
+    if scheme.outside >= 0:
+        open_labels: Bool = np.append(silence.open, False)[scheme.type_of]
+        floor[scheme.outside, open_labels] = 0.0
+    return 1.0 - floor.sum(axis=1, keepdims=True), floor
+
+
+def _relations(scheme: Scheme) -> I64:
+    """int64[L, C]: how the label given is related to the true one."""
+    same_type = scheme.type_of[:, None] == scheme.type_of
+    same_place = scheme.roles[:, None] == scheme.roles
+    out = np.where(same_type, RIGHT_TYPE, np.where(same_place, RIGHT_PLACE, NEITHER))
+    np.fill_diagonal(out, RIGHT)
+    if scheme.outside >= 0:
+        out[:, scheme.outside], out[scheme.outside] = MISSED, INVENTED
+        out[scheme.outside, scheme.outside] = RIGHTLY_OUTSIDE
+    return np.asarray(out, np.int64)
+
+
+def _vote_pairs(marked: Marked, posterior: F64) -> F64:
+    """float64[L, L]: neighbouring labels, were they independent."""
+    last = np.zeros(len(posterior), np.bool_)
+    last[marked.stretches[1:] - 1] = True
+    at = np.flatnonzero(~last)
+    ends = marked.stretches
+    begin, end = posterior[ends[:-1]].sum(axis=0), posterior[ends[1:] - 1].sum(axis=0)
+    return _all_pairs(marked, posterior[at].T @ posterior[at + 1], begin, end)
+
+
+def _all_pairs(marked: Marked, inner: F64, begin: F64, end: F64) -> F64:
+    """Pairs inside the stretches, and those with the ``O`` around them."""
+    outside = marked.scheme.outside
+    if outside >= 0:
+        inner[outside] += begin
+        inner[:, outside] += end
+        inner[outside, outside] += max(0, marked.n_quiet - len(marked.stretches))
+    return inner

@@ -1,0 +1,190 @@
+"""Ways to score labels: a model of the annotators, with or without what else is heard beside it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.ragged import gather
+from seqtruth.kernels.arrays import F32, F64, Tags
+from seqtruth.kernels.chain import FORBIDDEN, Chain, forward_backward
+from seqtruth.methods.abstention import Silence
+from seqtruth.methods.accord.annotators import CHAIN, Population, stretch_chain, tempered
+from seqtruth.methods.accord.documents import Documents
+from seqtruth.methods.accord.trust import LEAST, Beliefs, learn_trust, log_evidence
+from seqtruth.methods.bayes.sequence_model import label_scores
+from seqtruth.methods.marked import Marked
+
+#: Trusts to begin with: the chain's, a predictor's, the document's.
+CHAIN_TRUST, PREDICTOR_TRUST, DOCUMENT_TRUST = 0.5, 1.0, 0.5
+#: Passes in which documents and trusts settle.
+PASSES = 2
+#: Log score of a label that nobody gives, where annotators alone decide.
+UNHEARD = -40.0
+
+
+class Opinion(NamedTuple):
+    """One way to score labels.
+
+    table : float64[W, P, C, L], the annotators' log tables (P is 1 where their own previous label
+        does not matter).
+    share : how much their evidence counts.
+    others : float64[T, L], log scores of everything else.
+    chain : weights of the label chain.
+    """
+
+    table: F64
+    share: float
+    others: F64
+    chain: Chain
+
+    def scores(self, crowd: Crowd) -> F64:
+        """float64[T, L]: everything together."""
+        return self.share * label_scores(crowd, self.table) + self.others
+
+
+def annotators_alone(
+    marked: Marked, population: Population, share: float, use_chain: bool
+) -> Opinion:
+    """Confusion matrices and nothing else: where nobody speaks, the label is ``O``."""
+    scheme, usual = marked.scheme, (1 - CHAIN) * np.log(population.prior)
+    others = np.tile(usual, (marked.crowd.n_tokens, 1))
+    if scheme.outside >= 0:
+        others[:] = UNHEARD
+        others[:, scheme.outside] = 0.0
+        others[marked.at] = usual
+    chain = Chain.legal(scheme.grammar)
+    if use_chain:
+        usual_chain = stretch_chain(tempered(population.transition, scheme), scheme)
+        chain = usual_chain._replace(end=chain.end)
+    return Opinion(population.table, share, others, chain)
+
+
+def average(a: Opinion, b: Opinion) -> Opinion:
+    """Both, their log scores averaged."""
+    chain = Chain(*(np.sqrt(x * y) for x, y in zip(a.chain, b.chain, strict=True)))
+    table = np.ascontiguousarray(0.5 * (a.table + b.table))
+    return Opinion(table, a.share, 0.5 * (a.others + b.others), chain)
+
+
+class Model(NamedTuple):
+    """A model of the annotators: their log tables, and how labels follow each other.
+
+    chain : float64[L + 1, L], transitions, and in the last row how sentences start.
+    """
+
+    table: F64
+    chain: F64
+
+
+class Settled(NamedTuple):
+    """Sources beside the annotators, trusted as far as they foretell them.
+
+    opinion : with the document.
+    posterior : float32[T, L], of labels without the document, which would be heard twice by who
+        learns from it.
+    value : log likelihood of the annotators' evidence.
+    trust : of chain, predictors and document.
+    """
+
+    opinion: Opinion
+    posterior: F32
+    value: float
+    trust: F64
+
+
+class Sources:
+    """What is heard beside the annotators: chain, predictors and documents.
+
+    Parameters
+    ----------
+    crowd : the annotations.
+    known : tag[T], labels known beforehand.
+    chain, documents, trust, seed : as :class:`~seqtruth.methods.accord.accord.Accord` has them.
+    """
+
+    def __init__(
+        self,
+        crowd: Crowd,
+        known: Tags | None,
+        chain: bool,
+        documents: bool,
+        trust: bool,
+        seed: int,
+    ) -> None:
+        self.crowd, self.known, self.seed = crowd, known, seed
+        self.use_chain, self.learn = chain, trust
+        found = Documents(crowd.corpus, crowd.scheme) if documents else None
+        self.documents = found if found is not None and found.repeat else None
+
+    def settle(self, model: Model, predictions: list[F32], share: float) -> Settled:
+        """Hear predictors (their probabilities, float32[T, L] each) beside a model of the annotators."""
+        scheme = self.crowd.scheme
+        chain = Chain(
+            model.chain[-1].copy(), model.chain[:-1].copy(), scheme.end.astype(np.float64)
+        )
+        if not self.use_chain:
+            chain = Chain.legal(scheme.grammar)
+        heard = clamp(share * label_scores(self.crowd, model.table), self.known)
+        n = len(predictions)
+        first = np.array([CHAIN_TRUST, *[PREDICTOR_TRUST] * n])
+        beliefs = Beliefs(chain, tuple(_log(said) for said in predictions), first)
+        beliefs, value = self._trusted(beliefs, heard)
+        if self.documents is not None:
+            for _ in range(PASSES):
+                trust = beliefs.trust
+                if len(trust) == 1 + n:
+                    trust = np.append(trust, DOCUMENT_TRUST)
+                said = self.documents.evidence(self._posterior(beliefs, heard))
+                beliefs = Beliefs(chain, (*beliefs.features[:n], said), trust)
+                beliefs, value = self._trusted(beliefs, heard)
+        taught = Beliefs(chain, beliefs.features[:n], beliefs.trust[: 1 + n])
+        others = beliefs.scores(np.zeros_like(heard))
+        opinion = Opinion(model.table, share, others, beliefs.tempered_chain())
+        return Settled(opinion, self._posterior(taught, heard), value, beliefs.trust)
+
+    def _trusted(self, beliefs: Beliefs, heard: F64) -> tuple[Beliefs, float]:
+        known = None if self.known is None else clamp(np.zeros_like(heard), self.known)
+        if not self.learn:
+            offsets = self.crowd.corpus.token_offsets
+            return beliefs, log_evidence(beliefs, heard, offsets, known)[0]
+        learnt = learn_trust(beliefs, heard, self.crowd.corpus, self.seed, known)
+        return beliefs._replace(trust=learnt.trust), learnt.log_evidence
+
+    def _posterior(self, beliefs: Beliefs, heard: F64) -> F32:
+        offsets, chain = self.crowd.corpus.token_offsets, beliefs.tempered_chain()
+        return forward_backward(beliefs.scores(heard), offsets, chain).marginals
+
+
+def mean_opinion(crowd: Crowd, table: F64, silence: Silence, known: Tags | None) -> F32:
+    """float32[T, L]: what a single annotator says on average, for a tagger to begin with.
+
+    The evidence divided by the number of voices; an ``O`` counts by the share of types on which it
+    says anything.
+    """
+    outside = crowd.scheme.outside
+    token = gather(crowd.corpus.token_offsets, crowd.row_sentence.astype(np.int64))[1]
+    annotator = np.repeat(crowd.row_annotator, np.diff(crowd.row_offsets))
+    says = (~silence.seldom).mean(axis=1)[annotator]
+    heard = np.where(crowd.tags == outside, says, 1.0) * (crowd.tags >= 0)
+    voices = np.maximum(np.bincount(token, heard, crowd.n_tokens), 1.0)
+    scores = clamp(label_scores(crowd, table) / voices[:, None], known)
+    free = Chain.free(len(crowd.scheme.labels))
+    return forward_backward(scores, crowd.corpus.token_offsets, free).marginals
+
+
+def clamp(scores: F64, known: Tags | None) -> F64:
+    """Scores that leave known labels no other choice."""
+    if known is None:
+        return scores
+    given = np.flatnonzero(known >= 0)
+    scores = scores.copy()
+    scores[given] = FORBIDDEN
+    scores[given, known[given]] = 0.0
+    return scores
+
+
+def _log(probabilities: F32) -> F64:
+    return np.maximum(np.log(np.maximum(probabilities, 1e-30, dtype=np.float64)), LEAST)
