@@ -11,13 +11,13 @@ pair, before anything is known about the truth:
 Two annotators are linked where they agree on nearly everything (:data:`COPY`), or where they mark
 mostly the same places and stand together against all others (near-copies, which drop or add some).
 Agreeing is no offence: two careful people also agree on nearly everything. Of independent annotators
-with accuracies a_i, a pair agrees about a_i a_j of the time, so that what the group G shares with the
-others O, and the others with each other, foretells how often its members should agree,
+with accuracies a_i, a pair agrees about a_i a_j of the time, so that what a group G shares with others
+k and l, and these with each other, foretells how often its members should agree,
 
-    a_G² ≈ rate(G, O)² / rate(O, O)
+    a_G² ≈ Σ_kl rate(G, k) rate(G, l) / Σ_kl rate(k, l)    (k and l not linked)
 
-Linked annotators are copies if they disagree with each other at most half as often as that, and at most
-half as often as with the others. The members of a group count together as one witness.
+Linked annotators are copies if they disagree with each other at most half as often as that, beyond
+chance, and at most half as often as with the others. The members of a group count together as one witness.
 """
 
 from __future__ import annotations
@@ -132,19 +132,38 @@ def find_copies(marked: Marked) -> Copies:
         hits, count = (pairs.same, pairs.either) if whole else (pairs.together, pairs.disputed)
         inside, n_inside = _agreement(hits, count, who, who)
         cross, n_cross = _agreement(hits, count, who, out)
-        others, n_others = _agreement(hits, count, out, out)
+        independent = _independent(hits, count, who, out, exact | near)
         if n_cross < FEWEST or 1 - inside > RATHER * (1 - cross):
             continue
-        if n_others >= FEWEST:
-            if 1 - inside > RATHER * (1 - min(cross * cross / max(others, 1e-9), 1.0)):
+        if independent is None:
+            if inside < IDENTICAL:
                 continue
-        elif inside < IDENTICAL:
+        elif not _too_few(n_inside * (1 - inside), n_inside * (1 - independent), n):
             continue
         weight[who] = 1.0 / len(who)
         names = tuple(marked.crowd.annotators[j] for j in who)
         tokens = int(n_inside / (len(who) * (len(who) - 1) / 2))
         groups.append(Group(who, names, inside, cross, tokens))
     return Copies(weight, tuple(groups))
+
+
+def _too_few(seen: float, expected: float, n_annotators: int) -> bool:
+    """Whether disagreements are fewer than half of those expected, beyond chance (there are as many
+    chances as pairs)."""
+    z = np.sqrt(2.0 * np.log(max(n_annotators * (n_annotators - 1) / 2, 2)))
+    fewest = RATHER * expected
+    return bool(seen <= fewest - z * np.sqrt(fewest))
+
+
+def _independent(hits: F64, count: F64, who: I64, out: I64, linked: Bool) -> float | None:
+    """How often members of a group would agree if they were independent; None where nobody can tell."""
+    rate = hits[np.ix_(who, out)].sum(axis=0) / np.maximum(count[np.ix_(who, out)].sum(axis=0), 1)
+    pair = np.triu(~linked[np.ix_(out, out)] & (count[np.ix_(out, out)] >= FEWEST), 1)
+    k, m = np.nonzero(pair)
+    agreed = hits[out[k], out[m]].sum()
+    if not agreed:
+        return None
+    return min(float((count[out[k], out[m]] * rate[k] * rate[m]).sum() / agreed), 1.0)
 
 
 def _agreement(hits: F64, count: F64, some: I64, others: I64) -> tuple[float, float]:

@@ -62,8 +62,8 @@ class Marked:
         number = np.cumsum(marked) - 1
         on, off = marked[token] & (tag >= 0), ~marked[token] & (tag >= 0)
         self.labels = Labels(number[token[on]], annotator[on], before[on], tag[on])
-        #: float64[W]: how many other tokens each annotator labelled, all of them ``O``.
-        self.quiet: F64 = 1.0 * np.bincount(annotator[off], minlength=crowd.n_annotators)
+        #: int64[W]: how many other tokens each annotator labelled, all of them ``O``.
+        self.quiet: I64 = np.bincount(annotator[off], minlength=crowd.n_annotators)
         #: How many other tokens anybody labelled.
         self.n_quiet = int((seen & ~marked).sum())
 

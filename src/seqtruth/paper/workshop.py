@@ -120,7 +120,9 @@ class Workshop:
     def _method(self, job: Job) -> Aggregator | None:
         crowd = self.material(job.data).crowd
         try:
-            method = self.make(job.spec, job.seed).resolved(crowd.corpus.tokens is not None, crowd.n_sentences)
+            method = self.make(job.spec, job.seed).resolved(
+                crowd.corpus.tokens is not None, crowd.n_sentences
+            )
         except MissingExtraError as error:
             extra = (error.fix or "").removeprefix("pip install ").strip("'")
             self.missing[job.spec] = f"not run: needs {extra}"

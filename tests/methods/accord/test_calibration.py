@@ -10,30 +10,45 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import seqtruth
+from methods.joined import alone, joined
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import extract
+from seqtruth.kernels.arrays import Tags
 from seqtruth.kernels.chain import Chain
+from seqtruth.methods.abstention import understand_silence
 from seqtruth.methods.accord.accord import Accord
+from seqtruth.methods.accord.annotators import SLIP, Told
 from seqtruth.methods.accord.calibration import (
-    STRENGTH,
     UNDERSTATED,
     USUAL,
-    Line,
+    Lines,
     confirmed_lines,
     fit_line,
     judge,
     known_lines,
-    logit,
     raw_confidence,
 )
+from seqtruth.methods.accord.confirmation import (
+    STRENGTH,
+    Line,
+    SpanVerdicts,
+    Support,
+    fit_scaled,
+    logit,
+    span_lines,
+)
+from seqtruth.methods.accord.confirmation import USUAL as USUAL_SPAN
 from seqtruth.methods.accord.span_choice import Decoded, best_spans
 from seqtruth.methods.bayes.sequence_model import label_scores
+from seqtruth.methods.dependence import Copies, find_copies
+from seqtruth.methods.marked import Marked
 from seqtruth.metrics import calibration
 from seqtruth.testing import small_crowd
 
 SCHEME = Scheme.of("iob2", ["B-A", "B-B"])
 PRIOR = Line(*USUAL)
+LEVELS = ("token", "span", "sentence")
 
 
 def decoded(seed: int, scheme: Scheme = SCHEME, threshold: float | None = 0.35) -> tuple:
@@ -42,6 +57,14 @@ def decoded(seed: int, scheme: Scheme = SCHEME, threshold: float | None = 0.35) 
     offsets = np.concatenate([[0], np.cumsum([*rng.integers(1, 8, 6), 0, 3])])
     scores = rng.normal(0, 2, (int(offsets[-1]), len(scheme.labels)))
     return best_spans(scores, offsets, Chain.legal(scheme.grammar), scheme, threshold), offsets
+
+
+def told_of(crowd: Crowd, copies: Copies | None = None) -> Told:
+    """A crowd of which nothing is known beforehand."""
+    marked = Marked(crowd)
+    found = Copies(np.ones(crowd.n_annotators)) if copies is None else copies
+    nothing = np.full(crowd.n_annotators, np.nan), 0.0, np.full(len(marked.at), -1)
+    return Told(marked, found, understand_silence(crowd), *nothing)
 
 
 def spans_of(tags: np.ndarray, scheme: Scheme) -> set[tuple[int, int, int]]:
@@ -154,8 +177,9 @@ def test_the_one_asked_is_not_heard() -> None:
         return best_spans(scores, offsets, Chain.legal(crowd.scheme.grammar), crowd.scheme, 0.35)
 
     scores = rest + share * label_scores(crowd, table)
-    lines = confirmed_lines(crowd, table, share, scores, decode)
-    assert set(lines) == set(UNDERSTATED) and all(line.slope >= 0 for line in lines.values())
+    lines = confirmed_lines(told_of(crowd), table, share, scores, decode)
+    assert len(lines.span) == len(crowd.scheme.types)
+    assert all(line.slope >= 0 for line in (lines.token, lines.sentence, *lines.span))
     rows = np.diff(crowd.sentence_rows)
     assert len(heard) == rows.max()
     for k, (found, offsets) in enumerate(heard):
@@ -171,26 +195,93 @@ def test_the_one_asked_is_not_heard() -> None:
 
 
 def test_one_annotator_a_sentence_leaves_the_usual_lines() -> None:
-    alone = small_crowd().select_annotators(["w0"])
-    size = alone.n_labels
+    crowd = small_crowd().select_annotators(["w0"])
+    size = crowd.n_labels
     chosen = best_spans(np.zeros((0, size)), np.zeros(1, np.int64), Chain.free(size), SCHEME, None)
-    table, scores = np.zeros((1, 1, size, size)), np.zeros((alone.n_tokens, size))
-    lines = confirmed_lines(alone, table, 1.0, scores, lambda *_: chosen)
+    table, scores = np.zeros((1, 1, size, size)), np.zeros((crowd.n_tokens, size))
+    lines = confirmed_lines(told_of(crowd), table, 1.0, scores, lambda *_: chosen)
     for level, (gain, shift) in UNDERSTATED.items():
-        assert lines[level] == Line(gain * USUAL[0], USUAL[1] + shift)
+        assert getattr(lines, level) == Line(gain * USUAL[0], USUAL[1] + shift)
+    assert set(lines.span) == {Line(*USUAL_SPAN, 1 - SLIP)}
+
+
+def test_copies_are_not_asked() -> None:
+    crowd = small_crowd(n_sentences=60)
+    rng = np.random.default_rng(0)
+    odd: Tags = rng.integers(0, crowd.n_labels, crowd.n_tokens).astype(crowd.tags.dtype)
+    crowd = joined(crowd, alone(crowd, "x", odd), alone(crowd, "y", odd))
+    copies = find_copies(Marked(crowd))
+    assert [group.names for group in copies.groups] == [("x", "y")]
+    asked = []
+
+    def decode(scores: np.ndarray, offsets: np.ndarray) -> Decoded:
+        asked.append(len(offsets) - 1)
+        return best_spans(scores, offsets, Chain.legal(crowd.scheme.grammar), crowd.scheme, 0.35)
+
+    table = np.zeros((crowd.n_annotators, 1, crowd.n_labels, crowd.n_labels))
+    scores = np.zeros((crowd.n_tokens, crowd.n_labels))
+    confirmed_lines(told_of(crowd, copies), table, 1.0, scores, decode)
+    assert sum(asked) == crowd.n_rows - 2 * crowd.n_sentences
 
 
 def test_known_labels_pull_the_lines() -> None:
     chosen, offsets = decoded(3)
-    lines = {level: Line(0.5, 0.0) for level in UNDERSTATED}
+    line = Line(0.5, 0.0)
+    lines = Lines(line, line, (line, line))
     right = known_lines(lines, chosen, chosen.tags, offsets, SCHEME)
     flipped = ((chosen.tags + 1) % 5).astype(np.int8)
     wrong = known_lines(lines, chosen, flipped, offsets, SCHEME)
     none = known_lines(lines, chosen, np.full_like(chosen.tags, -1), offsets, SCHEME)
-    for level in UNDERSTATED:
-        assert right[level](np.array([0.7])) > none[level](np.array([0.7]))
-        assert wrong[level](np.array([0.7])) < none[level](np.array([0.7]))
-        assert none[level] == lines[level]
+    assert none == lines
+
+    def at(found: Lines) -> np.ndarray:
+        every = (found.token, found.sentence, *found.span)
+        return np.array([float(line(np.array([0.7]))[0]) for line in every])
+
+    assert (at(right) > at(none)).all() and (at(wrong) < at(none)).all()
+
+
+# --- spans ------------------------------------------------------------------------------------------
+
+
+def test_support_counts_exact_spans_of_witnesses() -> None:
+    rows = {
+        "a": [["B-A", "I-A", "O"], ["B-B", "O"]],
+        "b": [["B-A", "I-A", "O"], ["B-A", "O"]],
+        "c": [["B-A", "O", "O"], ["B-B", "O"]],
+    }
+    crowd = Crowd.of(rows, [["x", "y", "z"], ["v", "w"]])
+    begin, length, kind = np.array([0, 0, 3, 1]), np.array([2, 1, 1, 1]), np.array([0, 0, 1, 0])
+    every, two = np.ones(3, np.bool_), np.array([True, True, False])
+    assert Support(crowd, every).of(begin, length, kind).tolist() == [2, 1, 2, 0]
+    assert Support(crowd, two).of(begin, length, kind).tolist() == [2, 0, 1, 0]
+
+
+def test_a_judge_who_misses_half_does_not_halve_confidences() -> None:
+    rng = np.random.default_rng(0)
+    n = 30_000
+    confidence, kind = rng.beta(4, 0.5, n), rng.integers(0, 2, n)
+    truth = np.array([Line(0.6, -0.2)(confidence), Line(0.3, -1.0)(confidence)])
+    right = rng.random(n) < truth[kind, np.arange(n)]
+    annotator = rng.integers(0, 6, n)
+    finds = np.array([0.95, 0.9, 0.7, 0.5, 0.4, 0.2])[annotator]
+    support = np.where(right, rng.integers(1, 5, n), rng.integers(0, 2, n))
+    verdicts = SpanVerdicts(confidence, right & (rng.random(n) < finds), kind, annotator, support)
+    for k, line in enumerate(span_lines(verdicts, 6, 2)):
+        claimed = line(confidence[kind == k]).mean()
+        assert claimed == pytest.approx((1 - SLIP) * truth[k, kind == k].mean(), abs=0.03)
+
+
+def test_scaled_fit_without_scale_is_the_plain_one() -> None:
+    rng = np.random.default_rng(1)
+    confidence = rng.beta(2, 0.6, 4000)
+    right = rng.random(4000) < Line(0.6, -0.5)(confidence)
+    ours, plain = (
+        fit_scaled(confidence, right, np.ones(4000), PRIOR),
+        fit_line(confidence, right, PRIOR),
+    )
+    assert ours.slope == pytest.approx(plain.slope, abs=1e-3)
+    assert ours.intercept == pytest.approx(plain.intercept, abs=1e-3)
 
 
 # --- crowds whose truth is known -------------------------------------------------------------------
@@ -203,7 +294,7 @@ def errors(crowd: Crowd, gold: Crowd, calibrate: bool) -> dict[str, float]:
         result, gold, token=result.token_confidence, span=result.span_confidence(),
         sentence=result.sentence_confidence,
     )  # fmt: skip
-    return {level: getattr(figures, level).ece for level in UNDERSTATED}
+    return {level: getattr(figures, level).ece for level in LEVELS}
 
 
 @pytest.mark.parametrize("cast", ["careful:5", "sloppy:6"])
@@ -211,7 +302,7 @@ def test_annotators_of_one_kind_make_confidences_more_honest(cast: str) -> None:
     gold = seqtruth.datasets.load("demo").gold
     crowd = seqtruth.simulate(gold, cast, seed=1, per_sentence=3, difficulty=0.5)
     raw, honest = errors(crowd, gold, False), errors(crowd, gold, True)
-    assert all(honest[level] < raw[level] for level in UNDERSTATED)
+    assert all(honest[level] < raw[level] for level in LEVELS)
 
 
 def test_bad_annotators_do_not_make_confidences_less_honest() -> None:
@@ -219,7 +310,7 @@ def test_bad_annotators_do_not_make_confidences_less_honest() -> None:
     cast = "careful:2,sloppy:3,misser:2,spammer"
     crowd = seqtruth.simulate(gold, cast, seed=1, per_sentence=4, difficulty=0.5)
     raw, honest = errors(crowd, gold, False), errors(crowd, gold, True)
-    assert all(honest[level] < raw[level] for level in UNDERSTATED)
+    assert all(honest[level] < raw[level] for level in LEVELS)
 
 
 def test_gold_for_some_makes_the_rest_more_honest() -> None:

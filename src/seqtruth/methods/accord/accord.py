@@ -99,6 +99,7 @@ class Accord(Predicting, Seeded):
     usual_predictor: ClassVar[str] = "best"
     silence: ClassVar[str] = "finds"
 
+    abstain: str | None = "auto"
     evidence: float | None = None
     chain: bool = True
     documents: bool = True

@@ -1,41 +1,53 @@
 """Honest confidences without gold: how often does an annotator who was not heard confirm?
 
 Sources that learnt from the same annotators agree too well, so probabilities come out too sure. Each
-annotator is held out in turn and the labels are chosen without him; what he then says is a test that
-the choice has not seen. Where c is the probability of a choice, the log odds that he confirms it are
-about s · logit c + i. Being right and being confirmed are not the same (annotators miss what is hard),
-but they go together:
+annotator is held out in turn and the labels are chosen without them; what they then say is a test that
+the choice has not seen. Spans are corrected type by type (:mod:`~seqtruth.methods.accord.confirmation`).
+For single tokens and whole sentences, where c is the probability of a choice, the log odds that it is
+confirmed are about s · logit c + i, and
 
     P(right) = σ( gain · s · logit c + i + shift )
 
 Gain and shift (:data:`UNDERSTATED`) are what a held-out annotator understates, from ``nguyen_val`` and
-the even PICO documents together; s and i are the crowd's own. Where some true labels are known, slope
-and intercept are fitted to them instead, with those above as their prior.
+the even PICO documents together; s and i are the crowd's own. A tag in a span is at least as sure as the
+span. Where some true labels are known, slopes and intercepts are fitted to them, with those above as
+their prior.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import extract
-from seqtruth.kernels.arrays import F32, F64, I32, I64, Bool, Tags
+from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
 from seqtruth.methods.accord.annotators import Told
+from seqtruth.methods.accord.confirmation import (
+    STRENGTH,
+    Line,
+    SpanVerdicts,
+    Support,
+    known_span_lines,
+    logit,
+    sigmoid,
+    span_lines,
+)
 from seqtruth.methods.accord.span_choice import Decoded
 from seqtruth.methods.bayes.sequence_model import label_scores
 from seqtruth.metrics.span import judgeable, keep_spans, same_spans
 
-#: Gain and shift of each level.
-UNDERSTATED = {"token": (0.8, 1.0), "span": (1.2, 0.4), "sentence": (1.2, 0.2)}
-#: Logits beyond this are all the same to us.
-SUREST = 14.0
-#: Where the crowd says little, its slope and intercept stay near these, as if so many had been seen.
-USUAL, STRENGTH = (0.25, -1.0), 10.0
+#: Gain and shift of each level but that of spans.
+UNDERSTATED = {"token": (0.8, 1.0), "sentence": (1.2, 0.2)}
+#: Where the crowd says little, its slope and intercept stay near these.
+USUAL = (0.25, -1.0)
+#: Annotators are held out on about so many tokens at most.
+MOST_TOKENS = 2_000_000
 
 
 class Confidence(NamedTuple):
@@ -51,18 +63,12 @@ class Confidence(NamedTuple):
     sentence: F64
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line in log odds: P = σ(slope · logit c + intercept)."""
+class Lines(NamedTuple):
+    """How to correct confidences: of tokens, of sentences, and of spans of each type."""
 
-    slope: float
-    intercept: float
-
-    def __call__(self, confidence: F32 | F64) -> F64:
-        return _sigmoid(self.slope * logit(confidence) + self.intercept)
-
-
-Lines = dict[str, Line]
+    token: Line
+    sentence: Line
+    span: tuple[Line, ...]
 
 
 def raw_confidence(chosen: Decoded, offsets: I64, scheme: Scheme) -> Confidence:
@@ -87,18 +93,20 @@ def raw_confidence(chosen: Decoded, offsets: I64, scheme: Scheme) -> Confidence:
 
 def corrected(raw: Confidence, lines: Lines, tags: Tags, scheme: Scheme) -> Confidence:
     """Confidences on the lines."""
-    span = np.where(raw.span > 0, lines["span"](raw.span), 0.0)
+    span, kind = np.zeros(len(tags)), scheme.type_of[tags]
+    for number, line in enumerate(lines.span):
+        at = np.flatnonzero((kind == number) & (raw.span > 0))
+        span[at] = line(raw.span[at])
+    token = np.maximum(lines.token(raw.token), span)
     return Confidence(
-        lines["token"](raw.token).astype(np.float32),
-        span.astype(np.float32),
-        lines["sentence"](raw.sentence),
+        token.astype(np.float32), span.astype(np.float32), lines.sentence(raw.sentence)
     )
 
 
 def confirmed_lines(
     told: Told, table: F64, share: float, scores: F64, decode: Callable[[F64, I64], Decoded]
 ) -> Lines:
-    """Lines from held-out annotators.
+    """Lines from held-out annotators. Copies are not asked: the others would answer for them.
 
     Parameters
     ----------
@@ -108,11 +116,13 @@ def confirmed_lines(
     decode : labels chosen under given scores and sentence offsets.
     """
     crowd = told.marked.crowd
-    tests = []
-    n_rows = np.diff(crowd.sentence_rows)
-    for k in range(int(n_rows.max(initial=0))):
-        sentences = np.flatnonzero(n_rows > max(k, 1))
-        rows = crowd.sentence_rows[sentences] + k
+    alone = np.bincount(told.copies.witness, minlength=crowd.n_annotators)[told.copies.witness] == 1
+    asked = alone if alone.any() else told.copies.leaders
+    support = Support(crowd, told.copies.leaders)
+    tests: dict[str, list[_Test]] = {level: [] for level in UNDERSTATED}
+    spans = []
+    for rows in _held_out(crowd, asked):
+        sentences = crowd.row_sentence[rows].astype(np.int64)
         held = replace(
             crowd,
             row_sentence=crowd.row_sentence[rows],
@@ -122,19 +132,60 @@ def confirmed_lines(
         offsets, at = gather(crowd.corpus.token_offsets, sentences)
         without = scores[at] - share * label_scores(held, table)[at]
         verdicts = judge(decode(without, offsets), held.tags, offsets, crowd.scheme)
-        witness = np.repeat(held.row_annotator, np.diff(offsets))
-        tests.append({level: (found, witness[found.at]) for level, found in verdicts.items()})
-    lines = {}
-    for level, (gain, shift) in UNDERSTATED.items():
-        raw = np.concatenate([np.zeros(0), *(test[level][0].confidence for test in tests)])
-        right = np.concatenate([np.zeros(0, np.bool_), *(test[level][0].right for test in tests)])
-        witness = np.concatenate([np.zeros(0, np.int32), *(test[level][1] for test in tests)])
-        found = fit_line(raw, right, Line(*USUAL), _standing(witness, right, crowd.n_annotators))
-        lines[level] = Line(gain * found.slope, found.intercept + shift)
-    return lines
+        witness = np.repeat(held.row_annotator, np.diff(offsets)).astype(np.int64)
+        for level in UNDERSTATED:
+            found = verdicts[level]
+            tests[level].append(_Test(found.confidence, found.right, witness[found.at]))
+        found = verdicts["span"]
+        who = witness[found.at]
+        others = support.of(at[found.at], found.length, found.kind)
+        others = others - (found.right & told.copies.leaders[who])
+        spans.append(SpanVerdicts(found.confidence, found.right, found.kind, who, others))
+    return Lines(
+        _pooled_line("token", tests["token"], crowd.n_annotators),
+        _pooled_line("sentence", tests["sentence"], crowd.n_annotators),
+        span_lines(_joined_spans(spans), crowd.n_annotators, len(crowd.scheme.types)),
+    )
 
 
-def _standing(witness: I32, right: Bool, n_annotators: int) -> F64:
+class _Test(NamedTuple):
+    """Confidences, whether they were confirmed, and by whom."""
+
+    confidence: F64
+    right: Bool
+    annotator: I64
+
+
+def _held_out(crowd: Crowd, asked: Bool) -> Iterator[I64]:
+    """Rows to hold out, one of a sentence at a time; of a large crowd a part."""
+    n_rows = np.diff(crowd.sentence_rows)
+    in_company = asked[crowd.row_annotator] & (n_rows[crowd.row_sentence] > 1)
+    tokens = int(np.diff(crowd.row_offsets)[in_company].sum())
+    step = max(1, -(-tokens // MOST_TOKENS))
+    for k in range(int(n_rows.max(initial=0))):
+        sentences = np.flatnonzero(n_rows > max(k, 1))
+        rows = crowd.sentence_rows[sentences[(sentences + k) % step == 0]] + k
+        rows = rows[in_company[rows]]
+        if len(rows):
+            yield rows
+
+
+def _pooled_line(level: str, tests: list[_Test], n_annotators: int) -> Line:
+    raw = np.concatenate([np.zeros(0), *(test.confidence for test in tests)])
+    right = np.concatenate([np.zeros(0, np.bool_), *(test.right for test in tests)])
+    annotator = np.concatenate([np.zeros(0, np.int64), *(test.annotator for test in tests)])
+    found = fit_line(raw, right, Line(*USUAL), _standing(annotator, right, n_annotators))
+    gain, shift = UNDERSTATED[level]
+    return Line(gain * found.slope, found.intercept + shift)
+
+
+def _joined_spans(parts: list[SpanVerdicts]) -> SpanVerdicts:
+    nothing = np.zeros(0, np.int64)
+    empty = SpanVerdicts(np.zeros(0), np.zeros(0, np.bool_), nothing, nothing, nothing)
+    return SpanVerdicts(*(np.concatenate(column) for column in zip(empty, *parts, strict=True)))
+
+
+def _standing(witness: I64, right: Bool, n_annotators: int) -> F64:
     """How much each verdict counts: (share its annotator confirms / the best annotator's share)⁴.
 
     A spammer's silence says nothing about a choice. Shares of annotators with few verdicts are drawn
@@ -155,18 +206,25 @@ def known_lines(lines: Lines, chosen: Decoded, known: Tags, offsets: I64, scheme
     ``chosen`` must not have used them.
     """
     tests = judge(chosen, known, offsets, scheme)
-    return {
-        level: fit_line(tests[level].confidence, tests[level].right, line)
-        for level, line in lines.items()
-    }
+    token, sentence, span = tests["token"], tests["sentence"], tests["span"]
+    return Lines(
+        fit_line(token.confidence, token.right, lines.token),
+        fit_line(sentence.confidence, sentence.right, lines.sentence),
+        known_span_lines(lines.span, span.confidence, span.right, span.kind),
+    )
 
 
 class Verdicts(NamedTuple):
-    """Choices that can be judged: their confidences, which are right, and a token of each."""
+    """Choices that can be judged: their confidences, which are right, and the first token of each.
+
+    length, kind : number of tokens and type of spans; of nothing else.
+    """
 
     confidence: F64
     right: Bool
     at: I64
+    length: I64 = np.zeros(0, np.int64)
+    kind: I64 = np.zeros(0, np.int64)
 
 
 def judge(chosen: Decoded, truth: Tags, offsets: I64, scheme: Scheme) -> dict[str, Verdicts]:
@@ -185,7 +243,11 @@ def judge(chosen: Decoded, truth: Tags, offsets: I64, scheme: Scheme) -> dict[st
             raw.token[told].astype(np.float64), (chosen.tags == truth)[told], np.flatnonzero(told)
         ),
         "span": Verdicts(
-            raw.span[begin].astype(np.float64), same_spans(ours, theirs, offsets), begin
+            raw.span[begin].astype(np.float64),
+            same_spans(ours, theirs, offsets),
+            begin,
+            (ours.end - ours.start).astype(np.int64),
+            ours.type.astype(np.int64),
         ),
         "sentence": Verdicts(
             raw.sentence[whole], (np.diff(wrong) == 0)[whole], offsets[:-1][whole]
@@ -215,7 +277,7 @@ def fit_line(
         return float(away + 0.5 * strength * ((w - centre) ** 2).sum())
 
     for _ in range(30):
-        p = _sigmoid(x @ w)
+        p = sigmoid(x @ w)
         slope = x.T @ (count * (p - right)) + strength * (w - centre)
         bend = (x * (count * p * (1.0 - p))[:, None]).T @ x + strength * np.eye(2)
         step = np.linalg.solve(bend, slope)
@@ -229,14 +291,3 @@ def fit_line(
         flat = np.full(len(right), 0.5)
         return fit_line(flat, right, Line(0.0, prior.intercept), weights, strength)
     return Line(float(w[0]), float(w[1]))
-
-
-def logit(confidence: F32 | F64) -> F64:
-    """Log odds, between -:data:`SUREST` and :data:`SUREST`."""
-    least = 1e-7
-    c = np.clip(np.asarray(confidence, np.float64), least, 1.0 - least)
-    return np.asarray(np.clip(np.log(c) - np.log1p(-c), -SUREST, SUREST))
-
-
-def _sigmoid(x: F64) -> F64:
-    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)))

@@ -79,8 +79,8 @@ class LeaveOneOut:
         first = self.offsets[found.sequence]
         begin, end = first + found.start, first + found.end
         n_types = max(1, len(self.marked.scheme.types))
-        key: I64 = (begin * (len(tags) + 1) + end) * n_types + found.type
-        return key, self.marked.labels.annotator[begin]
+        key = (begin * (len(tags) + 1) + end) * n_types + found.type.astype(np.int64)
+        return key.astype(np.int64), self.marked.labels.annotator[begin]
 
 
 def may_judge(marked: Marked, silence: Silence) -> bool:
