@@ -32,7 +32,13 @@ class Predicting(Aggregator):
             object.__setattr__(self, "predictor", choose_predictor(self.predictor))
 
     def resolved(self, has_text: bool, n_sentences: int | None = None) -> Self:
-        """The method with its predictor chosen."""
+        """The method with its predictor chosen.
+
+        Parameters
+        ----------
+        has_text : whether there are tokens to learn from.
+        n_sentences : how many sentences there are, where that is known.
+        """
         if self.predictor != AUTO:
             return self
         if not has_text:
