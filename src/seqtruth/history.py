@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-#: ``converged`` is never "hit max_iter"; ``closed-form`` methods have no rounds to speak of.
-STOP_REASONS = ("converged", "max_iter", "closed-form")
+#: ``converged`` is never "hit max_iter"; ``rounds``: as many as were asked for, which is not a run cut
+#: short; ``closed-form`` methods have no rounds to speak of.
+STOP_REASONS = ("converged", "max_iter", "rounds", "closed-form")
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("annotations.conll", "labels.conll", "big.jsonl", "annotations.jsonl"):
         write(crowd, tmp_path / name)
     write(crowd, tmp_path / "labels.parquet", level="token")
+    write(crowd, tmp_path / "export.json", "label-studio", opinions="annotations")
     for name in ("gold.conll", "gold.jsonl"):
         write(gold, tmp_path / name)
     for name in ("new.txt", "new-text.txt"):
@@ -115,6 +116,22 @@ def test_commands_run_in_the_order_in_which_a_page_shows_them(
     for one in shown:
         code = main(_words(one.text))
         assert code == 0, f"{one}: {one.text}\n{capsys.readouterr().err}"
+
+
+def test_figures_of_the_demo_in_the_guide_are_todays() -> None:
+    page = (ROOT / "docs" / "guide.md").read_text()
+    shown = re.search(r"tokens ([\d.]+) · spans ([\d.]+)", page)
+    surest = re.search(r"50 %: F1 ([\d.]+) · 80 %: F1 ([\d.]+) · 90 %: F1 ([\d.]+)", page)
+    assert shown is not None
+    assert surest is not None
+    demo = st.datasets.load("demo")
+    found = st.evaluate(st.BSCSeq().fit(demo.crowd), demo.gold).calibration
+    assert found is not None
+    errors = [one.ece for one in (found.token, found.span) if one is not None]
+    today = [100 * value for value in (*errors, *(row.f1 for row in found.selective[:3]))]
+    assert today == pytest.approx(
+        [float(one) for one in (*shown.groups(), *surest.groups())], abs=0.01
+    )
 
 
 @cache

@@ -29,7 +29,7 @@ def compare(
     data_dir: DataDir = None,
     split: Annotated[str, typer.Option(help="Which sentences count; several by commas.")] = "all",
     methods: Annotated[
-        str, typer.Option("--methods", "-m", help="Names, by commas.")
+        str, typer.Option("--methods", "-m", help="Names, by commas or blanks.")
     ] = "mv,ds,bsc-seq,accord",
     settings: Settings = None,
     strict: Annotated[

@@ -10,48 +10,20 @@ from pathlib import Path
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.files import check_text, read_bytes
 from seqtruth.io.format import DocumentFormat, Format, Glimpse, Unit
+from seqtruth.io.formats import OF_SENTENCES, TOOLS
 from seqtruth.io.own_formats import OWN
 from seqtruth.plugins import Registry
 
-#: Modules of tools' formats, in the order in which docs list them.
-_TOOLS = (
-    "label_studio",
-    "doccano",
-    "prodigy",
-    "argilla",
-    "inception",
-    "brat",
-    "spacy_docbin",
-    "spacy_json",
-    "huggingface",
-    "gate",
-    "mae",
-    "bioc",
-    "catma",
-    "lighttag",
-    "tagtog",
-    "gliner",
-    "mturk",
-    "figure_eight",
-    "sagemaker",
-    "wrench",
-    "language_models",
-    "own_json",
-    "span_table",
-    "wide_table",
-)
-#: Those whose records usually are sentences already.
-_SENTENCES = frozenset({"huggingface", "gliner", "wrench", "own_json", "wide_table"})
 #: Below this no format is believed.
 LEAST = 0.05
 
 
 def _tools() -> list[DocumentFormat]:
     found: list[DocumentFormat] = []
-    for name in _TOOLS:
+    for name in TOOLS:
         module = importlib.import_module(f"seqtruth.io.formats.{name}")
         here = getattr(module, "FORMATS", None) or (module.FORMAT,)
-        unit: Unit = "sentence" if name in _SENTENCES else "document"
+        unit: Unit = "sentence" if name in OF_SENTENCES else "document"
         found += [replace(one, unit=unit) for one in here]
     return found
 

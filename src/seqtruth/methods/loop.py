@@ -1,4 +1,4 @@
-"""The only loop in the house: rounds until nothing changes, each leaving a step in the history.
+"""How rounds are made: until nothing changes, each leaving a step in the history.
 
 A method's state is a dictionary of plain arrays. That makes a round a pure function, and a checkpoint
 nothing more than the state on disk: a run that goes on from it gives the same bytes as one that was

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -131,7 +131,7 @@ class Training:
             warnings.simplefilter("ignore", ConvergenceWarning)
             state, history = iterate(self._start, self._advance, task.rules(self.epochs, 0.0))
         self._restore(state)
-        return history
+        return replace(history, stop_reason="rounds")
 
     def _start(self) -> State:
         return self._state(None, 0)
