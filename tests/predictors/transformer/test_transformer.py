@@ -60,9 +60,8 @@ def test_settings_out_of_range_are_refused(wrong):
 
 def test_missing_transformers_names_the_extra(monkeypatch):
     for name in list(sys.modules):
-        if (
-            name.split(".")[0] in ("transformers", "tokenizers")
-            or "predictors.transformer_" in name
+        if name.split(".")[0] in ("transformers", "tokenizers") or name.startswith(
+            "seqtruth.predictors.transformer."
         ):
             monkeypatch.delitem(sys.modules, name)
     real = builtins.__import__
