@@ -264,3 +264,23 @@ def test_links_between_pages_lead_somewhere() -> None:
         if "://" not in target and not (page.parent / target).exists()
     ]
     assert not broken
+
+
+def test_the_table_of_methods_says_what_the_methods_promise() -> None:
+    """The last column of the table in ``methods.md``."""
+    from seqtruth.methods.registry import METHODS
+
+    rows = re.findall(r"^\| (`[a-z].*?) \| .* \| (yes|no|mostly) \|$", _page("methods.md"), re.M)
+    shown = {}
+    for words, legal in rows:
+        first, *rest = re.findall(r"`([\w-]+)`", words)
+        stem = first.partition("-")[0]
+        for word in (first, *(stem + one if one.startswith("-") else one for one in rest)):
+            shown[word] = legal
+    assert set(shown) == set(METHODS)
+    for word, legal in shown.items():
+        assert (legal == "yes") is METHODS[word].promises_legal, word
+
+
+def _page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text()
