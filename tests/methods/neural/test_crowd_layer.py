@@ -104,7 +104,7 @@ def test_a_resumed_run_ends_with_the_same_bytes(crowd_and_truth, tmp_path):
     resumed = method().fit(crowd, checkpoint=tmp_path, resume=True)
     assert resumed.probabilities.tobytes() == whole.probabilities.tobytes()
     assert resumed.history.objective == whole.history.objective
-    assert whole.history.stop_reason == "max_iter"
+    assert whole.history.stop_reason == "rounds"
 
 
 def test_the_tagger_is_the_bottleneck_and_can_be_saved(crowd_and_truth, tmp_path):
