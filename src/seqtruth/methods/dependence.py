@@ -131,6 +131,7 @@ def find_copies(marked: Marked) -> Copies:
         whole = bool(exact[np.ix_(who, who)].any())
         hits, count = (pairs.same, pairs.either) if whole else (pairs.together, pairs.disputed)
         inside, n_inside = _agreement(hits, count, who, who)
+        tokens = n_inside / (len(who) * (len(who) - 1) / 2)  # pairs share their tokens
         cross, n_cross = _agreement(hits, count, who, out)
         independent = _independent(hits, count, who, out, exact | near)
         if n_cross < FEWEST or 1 - inside > RATHER * (1 - cross):
@@ -138,12 +139,11 @@ def find_copies(marked: Marked) -> Copies:
         if independent is None:
             if inside < IDENTICAL:
                 continue
-        elif not _too_few(n_inside * (1 - inside), n_inside * (1 - independent), n):
+        elif not _too_few(tokens * (1 - inside), tokens * (1 - independent), n):
             continue
         weight[who] = 1.0 / len(who)
         names = tuple(marked.crowd.annotators[j] for j in who)
-        tokens = int(n_inside / (len(who) * (len(who) - 1) / 2))
-        groups.append(Group(who, names, inside, cross, tokens))
+        groups.append(Group(who, names, inside, cross, int(tokens)))
     return Copies(weight, tuple(groups))
 
 

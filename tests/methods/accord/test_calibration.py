@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import seqtruth
-from methods.joined import alone, joined
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import extract
+from seqtruth.io.join import join_crowds
 from seqtruth.kernels.arrays import Tags
 from seqtruth.kernels.chain import Chain
 from seqtruth.methods.abstention import understand_silence
@@ -209,7 +209,11 @@ def test_copies_are_not_asked() -> None:
     crowd = small_crowd(n_sentences=60)
     rng = np.random.default_rng(0)
     odd: Tags = rng.integers(0, crowd.n_labels, crowd.n_tokens).astype(crowd.tags.dtype)
-    crowd = joined(crowd, alone(crowd, "x", odd), alone(crowd, "y", odd))
+    rows = np.arange(crowd.n_sentences, dtype=np.int32)
+    both = [
+        Crowd(crowd.corpus, crowd.scheme, (name,), rows, np.zeros_like(rows), odd) for name in "xy"
+    ]
+    crowd = join_crowds([crowd, *both])
     copies = find_copies(Marked(crowd))
     assert [group.names for group in copies.groups] == [("x", "y")]
     asked = []

@@ -25,6 +25,15 @@ def all_notices(told: Told, tags: Tags, confusion: F64, heard: bool) -> list[str
     heard : whether a predictor took part.
     """
     said = [told.silence.sentence()] if told.silence.found else []
+    if told.silence.open.any():
+        names = [
+            name for name, yes in zip(told.silence.types, told.silence.open, strict=True) if yes
+        ]
+        listed = ", ".join(names[:NAMED]) + (" and others" if len(names) > NAMED else "")
+        said.append(
+            f"sources that are silent cannot confirm each other: confidences of {listed} are cautious"
+            " guesses, no promises"
+        )
     said += [group.sentence() for group in told.copies.groups[:NAMED]]
     if len(told.copies.groups) > NAMED:
         said.append(f"{len(told.copies.groups) - NAMED} more groups of copies were found")
