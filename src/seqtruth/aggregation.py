@@ -25,8 +25,9 @@ def aggregate(
 ) -> Result:
     """Labels, annotators' reliabilities and a tagger, by the best method that is installed.
 
-    :class:`~seqtruth.methods.Accord`, with the CRF and the BiLSTM where ``seqtruth[torch]`` is
-    installed, with the CRF alone otherwise, and without a predictor where there is no text.
+    :class:`~seqtruth.methods.Accord` with the CRF, and with the BiLSTM beside it where
+    ``seqtruth[torch]`` is installed and there are 2,000 sentences or more; without a predictor where
+    there is no text.
 
     Parameters
     ----------

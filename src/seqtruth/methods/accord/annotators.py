@@ -178,7 +178,7 @@ def strength_of(counts: F64, mean: F64) -> F64:
 
     >>> alike, apart = np.full((20, 1, 2), 10.0), np.array([[[20.0, 0]], [[0, 20.0]]] * 10)
     >>> mean = np.array([[0.5, 0.5]])
-    >>> bool(strength_of(alike, mean)[0] > 100 > 2 > strength_of(apart, mean)[0])
+    >>> bool(strength_of(alike, mean)[0] > 10 > strength_of(apart, mean)[0])
     True
     """
     first, low, high, pull = 10.0, 0.3, 300.0, 0.05

@@ -140,9 +140,9 @@ def confirmed_lines(
         who = witness[found.at]
         others = support.of(at[found.at], found.length, found.kind)
         others = others - (found.right & told.copies.leaders[who])
-        asked_of = SpanVerdicts(found.confidence, found.right, found.kind, who, others)
-        speaks = told.marked.claims[who, found.kind] > 0  # others have no opinion on the type
-        spans.append(SpanVerdicts(*(column[speaks] for column in asked_of)))
+        said = SpanVerdicts(found.confidence, found.right, found.kind, who, others)
+        # who never speaks of a type has no opinion on it
+        spans.append(said.where(told.marked.claims[who, found.kind] > 0))
     return Lines(
         _pooled_line("token", tests["token"], crowd.n_annotators),
         _pooled_line("sentence", tests["sentence"], crowd.n_annotators),

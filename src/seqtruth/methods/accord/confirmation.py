@@ -63,6 +63,13 @@ class SpanVerdicts(NamedTuple):
     annotator: I64
     support: I64
 
+    def where(self, chosen: Bool) -> SpanVerdicts:
+        """Some of them."""
+        return SpanVerdicts(
+            self.confidence[chosen], self.right[chosen], self.kind[chosen],
+            self.annotator[chosen], self.support[chosen],
+        )  # fmt: skip
+
 
 class Support:
     """How many witnesses mark a span.
