@@ -15,12 +15,14 @@ from hypothesis import strategies as some
 
 import seqtruth as st
 from seqtruth.data.crowd import Crowd
+from seqtruth.datasets import demo
 from seqtruth.engine import Facts, Labels, Parts, StoredResult, Sums, add
 from seqtruth.errors import DataWarning, InputError, ParameterError
 from seqtruth.history import Step
 from seqtruth.methods.base import Aggregator
 from seqtruth.methods.bayes.bsc import BSCCV
 from seqtruth.methods.folds import Folds, document_folds
+from seqtruth.simulation import simulate_rules
 from seqtruth.testing import small_crowd
 from strategies import crowds
 
@@ -111,15 +113,23 @@ def test_parts_of_any_crowd(crowd: Crowd, name: str, data: some.DataObject) -> N
     same(METHODS[name], crowd, cuts)
 
 
+@pytest.mark.parametrize("name", ["mv", "ds", "aggslc", "bsc-seq", "bsc-cv"])
+def test_silence_is_found_in_parts_as_in_the_whole(name: str) -> None:
+    rules = simulate_rules(demo.load().gold[:120], 2)
+    same(METHODS[name], rules, [40, 41, 90])
+    whole = METHODS[name].fit(rules)
+    assert whole.provenance["silence"]["silent"].keys() == set(rules.annotators)
+    assert METHODS[name].fit(Slices(rules, [40])).warnings == whole.warnings
+
+
 def test_one_pass_a_round() -> None:
     parts = Slices(small_crowd(), [5])
     found = st.AggSLC(predictor=None).fit(parts)
-    assert (
-        parts.passes == 1 + len(found.history) + 1
-    )  # the vote, the rounds, the annotators' scores
+    # silence, the vote, the rounds, the annotators' scores
+    assert parts.passes == 2 + len(found.history) + 1
     parts = Slices(small_crowd(), [5])
     found = st.DawidSkene().fit(parts)
-    assert parts.passes == 1 + len(found.history) + 2
+    assert parts.passes == 2 + len(found.history) + 2
 
 
 def test_checkpoint_goes_on(tmp_path: Path) -> None:

@@ -51,12 +51,13 @@ def counted_by_hand(crowd: st.Crowd, counted: np.ndarray) -> dict[str, np.ndarra
     """What :func:`confirmations` counts, token by token over dictionaries."""
     shape = crowd.n_annotators, len(crowd.scheme.types)
     asked, given_ = np.zeros((*shape, 2), int), np.zeros((*shape, 2), int)
-    claims, marked = np.zeros(shape, int), np.zeros(2, int)
+    claims, marked, labelled = np.zeros(shape, int), np.zeros(2, int), np.zeros(shape[0], int)
     said = [crowd.labelling(w).tags for w in range(crowd.n_annotators)]
     for i in range(crowd.n_tokens):
         types = {w: int(crowd.scheme.type_of[s[i]]) for w, s in enumerate(said) if s[i] >= 0}
         for w, k in types.items():
             claims[w, k] += k >= 0
+            labelled[w] += 1
         types = {w: k for w, k in types.items() if counted[w]}
         named = {k for k in types.values() if k >= 0}
         if named:
@@ -67,7 +68,13 @@ def counted_by_hand(crowd: st.Crowd, counted: np.ndarray) -> dict[str, np.ndarra
                 if others:
                     asked[w, k, min(others, 2) - 1] += 1
                     given_[w, k, min(others, 2) - 1] += mine == k
-    return {"asked": asked, "given": given_, "claims": claims, "marked": marked}
+    return {
+        "asked": asked,
+        "given": given_,
+        "claims": claims,
+        "labelled": labelled,
+        "marked": marked,
+    }
 
 
 @given(crowd=crowds(kinds=("iob2", "bioes", "io")), data=some.data())

@@ -83,7 +83,8 @@ def aggregate(
     if abstain is not None:
         given["abstain"] = abstain
     chosen = make_method(method, given, seed)
-    _check_engine(engine, annotations, output, report=report, save=save, gold=gold, abstain=abstain)
+    tag = None if abstain in ("auto", "none") else abstain
+    _check_engine(engine, annotations, output, report=report, save=save, gold=gold, abstain=tag)
     if engine != "memory":
         chosen.check_engine(engine, gold is not None)
     target = None if output is None else Path(output)

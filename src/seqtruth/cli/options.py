@@ -31,7 +31,10 @@ Writing = Annotated[
     list[str] | None,
     typer.Option("--write", metavar="KEY=VALUE", help="For the writer, such as comments=false."),
 ]
-Abstain = Annotated[str | None, typer.Option(help="Tag that counts as no opinion, such as O.")]
+Abstain = Annotated[
+    str | None,
+    typer.Option(help="Whose O is silence: auto (usual; found from the data), none, or a tag: O."),
+]
 DataDir = Annotated[Path | None, typer.Option(help="Folder of ner/ and pico/ (or SEQTRUTH_DATA).")]
 
 

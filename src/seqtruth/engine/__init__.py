@@ -5,6 +5,7 @@ from typing import Any
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.engine.base import Facts, Labels, Parts, SparkFrame, Sums, add
+from seqtruth.engine.changed import ChangedParts
 from seqtruth.engine.memory import MemoryParts
 from seqtruth.engine.remembered import Remembered
 from seqtruth.engine.result import StoredResult
@@ -12,6 +13,7 @@ from seqtruth.engine.streaming import ParquetParts
 from seqtruth.errors import DataError
 
 __all__ = [
+    "ChangedParts",
     "Facts",
     "Labels",
     "MemoryParts",

@@ -4,10 +4,11 @@
 because it has nothing to say; a person who says ``O`` has looked and found nothing. What tells them
 apart is what becomes of *lone claims*. For a source j held out and a token at which s others claim type
 k, count n_jk(s) tokens and h_jk(s) that j confirms. What is true is confirmed at j's coverage
-c_jk = h_jk(2+) / n_jk(2+), however many others have seen it; so the share of claims of one other that
-are true is π_k = Σ_j h_jk(1) / Σ_j n_jk(1) c_jk. Where lone claims are more often right than wrong, the
-silence of the others denied nothing: the type is *open*, and ``O`` is no vote against it. Nor is it
-one of a source that never speaks of the type. All counts are sums over sentences.
+c_jk = h_jk(2+) / n_jk(2+), however many others have seen it, and what is false at their habit b_jk of
+claiming it where nobody does; so the share of claims of one other that are true is
+π_k = Σ_j (h_jk(1) - n_jk(1) b_jk) / Σ_j n_jk(1) (c_jk - b_jk). Where lone claims are more often right
+than wrong, the silence of the others denied nothing: the type is *open*, and ``O`` is no vote against
+it. Nor is it one of a source that never speaks of the type. All counts are sums over sentences.
 
 **Told by the user.** With ``abstain="O"`` an ``O`` is no vote. Where all who saw a token abstain, the
 abstaining label stands; a method that learns how often labels occur must not learn it there, or the
@@ -18,6 +19,7 @@ need whole sentences; for them silence is a known label.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -30,7 +32,7 @@ from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.engine import Parts, Sums, as_parts
 from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
-from seqtruth.kernels.confirmation import Confirmations, count_confirmations
+from seqtruth.kernels.confirmation import Confirmations, count_confirmations, drop_silence
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
 
 Column = TypeVar("Column", Tags, F32)
@@ -39,10 +41,13 @@ Column = TypeVar("Column", Tags, F32)
 MANY_CELLS = 1 << 18
 #: A lone claim is believed where it is more often right than wrong.
 BELIEVED = 0.5
-#: So many expected confirmations tell as much about a type as all types together do.
+#: So many expected confirmations (and more where chance confirms, too) tell as much about a type as all
+#: types together do.
 POOLED = 5
 #: Coverage is learnt from at least so many claims that two others share.
 ENOUGH = 5
+#: A source is taken to claim at random until so many tokens where nobody else does have shown otherwise.
+UNSEEN = 20
 #: So many chances to speak of a type, and none taken: the source does not speak of it.
 OCCASIONS = 10
 #: Rules of a single type that share less than this of what others claim are taken for silent.
@@ -148,7 +153,7 @@ def confirmations(part: Crowd, counted: Bool) -> Sums:
         shape = part.n_annotators, n_types
         out = Confirmations(
             np.zeros((*shape, 2), np.int64), np.zeros((*shape, 2), np.int64),
-            np.zeros(shape, np.int64), np.zeros(2, np.int64),
+            np.zeros(shape, np.int64), np.zeros(shape[0], np.int64), np.zeros(2, np.int64),
         )  # fmt: skip
         count_confirmations(view, first, last, types, counted, out)
         return out
@@ -167,15 +172,22 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     one, more = asked[..., 0], asked[..., 1]
     share = given[..., 1] / np.maximum(more, 1)
     enough = more >= ENOUGH
-    expected = (one * share * enough).sum(axis=0)
-    confirmed = (given[..., 0] * enough).sum(axis=0)
+    # who claims a type as often where nobody else does confirms nothing (spammers); so does, for all
+    # that is known, who was hardly seen there
+    unasked = sums.labelled[:, None] - asked.sum(axis=-1)
+    alone = sums.claims - given.sum(axis=-1)
+    habit = np.minimum((alone + UNSEEN * share) / (unasked + UNSEEN), share)
+    expected = (one * (share - habit) * enough).sum(axis=0)
+    confirmed = np.maximum(((given[..., 0] - one * habit) * enough).sum(axis=0), 0.0)
     learnt = expected.sum() >= POOLED
     if learnt:  # types share what they have
         usual = np.full(len(scheme.types), confirmed.sum() / expected.sum())
     else:  # what agreement there is, and a usual precision
         agreement = _agreement(sums)
         usual = np.clip((USUAL_PRECISION - agreement) / (1 - agreement), 0.05, 1.0)
-    lone = np.clip((confirmed + POOLED * usual) / (expected + POOLED), 0, 1)
+    noise = np.sqrt((one * habit * (1 - habit) * enough).sum(axis=0))
+    pull = POOLED + 3 * noise  # what chance confirms must not look learnt
+    lone = np.clip((confirmed + pull * usual) / (expected + pull), 0, 1)
     if learnt:  # from "one other claims it" to "nobody else does": those that were left unconfirmed
         missed = 1 - (share * one).sum(axis=0) / np.maximum(one.sum(axis=0), 1)
         lone = lone * missed / np.maximum(lone * missed + 1 - lone, 1e-9)
@@ -187,7 +199,8 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     odds = (1 - lone) / np.maximum(lone * (width - 1), 1e-9)
     weight = np.where(is_open, 0.0, 1.0 if learnt else np.minimum(odds, 1.0))
     never = (sums.claims == 0) & (asked.sum(axis=-1) >= OCCASIONS)
-    sure = is_open & (learnt or _speak_of_little(never, asked, coverage))
+    by_chance = expected < 3 * noise
+    sure = is_open & ~by_chance & (learnt or _speak_of_little(never, sums, coverage))
     silent = never | sure | (sure.any() & (coverage < 0.5))
     return Silence(
         tuple(annotators), scheme.types, silent & (scheme.outside >= 0),
@@ -196,12 +209,13 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     )  # fmt: skip
 
 
-def _speak_of_little(never: Bool, asked: F64, coverage: F64) -> bool:
-    """Whether these look like rules where nobody can tell how often they are right: most never speak of
-    most types, or (of a single type) they share little of what others claim."""
-    if coverage.shape[1] > 1:
-        return bool(never.mean() > 0.5)
-    return bool(asked.sum() >= OCCASIONS and coverage.mean() < LITTLE)
+def _speak_of_little(never: Bool, sums: Confirmations, coverage: F64) -> bool:
+    """Whether these look like rules where nobody can tell how often they are right: half of them or more
+    never speak of a type, or (of a single type) they share little of what others claim."""
+    claimed = sums.claims.any(axis=0)
+    if claimed.sum() > 1:
+        return bool(never[:, claimed].mean() >= 0.5)
+    return bool(sums.asked.sum() >= OCCASIONS and coverage[:, claimed].mean() < LITTLE)
 
 
 def _agreement(sums: Confirmations) -> F64:
@@ -210,6 +224,37 @@ def _agreement(sums: Confirmations) -> F64:
     given = (sums.given[..., 0] * speaks).sum(axis=0)
     asked = (sums.asked[..., 0] * speaks).sum(axis=0)
     return np.asarray(np.minimum(given / np.maximum(asked, 1), 0.99))
+
+
+def without_silence(part: Crowd, silent: Bool) -> Crowd:
+    """The crowd without every ``O`` of sources that are silent on all that others claim at the token.
+
+    Parameters
+    ----------
+    silent : bool[W, K], as in :class:`Silence`.
+    """
+    tags = part.tags.copy()
+    _drop(part, silent, tags, np.zeros((0, part.n_labels), np.bool_))
+    return replace(part, tags=tags)
+
+
+def possible_labels(part: Crowd, silent: Bool) -> Bool:
+    """bool[T, L]: what can be true of each token once silence is understood.
+
+    Where nobody claims anything, ``O``; where somebody does and every ``O`` is silence, the types that
+    are claimed; elsewhere any label.
+    """
+    allowed = np.ones((part.n_tokens, part.n_labels), np.bool_)
+    _drop(part, silent, part.tags.copy(), allowed)
+    return allowed
+
+
+def _drop(part: Crowd, silent: Bool, tags: Tags, allowed: Bool) -> None:
+    view, types = part.view, part.scheme.type_of
+    map_chunks(
+        lambda a, b: drop_silence(view, a, b, types, silent, tags, allowed),
+        chunk_bounds(view.token_offsets),
+    )
 
 
 def spoken_and_seen(crowd: Crowd, label: str) -> tuple[Bool, Bool]:

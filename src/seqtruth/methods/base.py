@@ -17,11 +17,16 @@ from seqtruth._version import __version__
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
-from seqtruth.engine import MemoryParts, Parts, Remembered, SparkFrame, StoredResult
+from seqtruth.engine import ChangedParts, MemoryParts, Parts, Remembered, SparkFrame, StoredResult
 from seqtruth.engine.opening import Readable, in_parts, opened
 from seqtruth.errors import DataWarning, InputError, MissingExtraError, ParameterError
 from seqtruth.kernels.arrays import Bool, Tags
-from seqtruth.methods.abstention import spoken_and_seen, stretches
+from seqtruth.methods.abstention import (
+    spoken_and_seen,
+    stretches,
+    understand_silence,
+    without_silence,
+)
 from seqtruth.methods.layers import Layer, fit_layers, is_layered
 from seqtruth.methods.loop import Checkpoint, Progress, fingerprint
 from seqtruth.methods.task import (
@@ -47,8 +52,10 @@ class Aggregator(ABC):
 
     Parameters
     ----------
-    abstain : a tag that counts as "no opinion" and is no vote (for rules and language models that
-        stay silent where they have nothing to say); missing tags never count.
+    abstain : whose ``O`` is a vote, and whose is silence. ``"auto"``: found from the data for each
+        source and type (:mod:`seqtruth.methods.abstention`) and said in the result's warnings and
+        provenance. None: every tag is a vote. A tag, such as ``"O"``: it counts as "no opinion"
+        whoever gives it. Missing tags never count.
     """
 
     name: ClassVar[str]
@@ -58,8 +65,7 @@ class Aggregator(ABC):
     exempt: ClassVar[Mapping[str, str]] = {}
     #: Whether sums over parts are all the method needs, so that it runs on every engine.
     adds_up: ClassVar[bool] = False
-
-    abstain: str | None = None
+    abstain: str | None = "auto"
 
     @overload
     def fit(
@@ -161,9 +167,31 @@ class Aggregator(ABC):
         task = Task(parts, known, kept, progress)
         if spoken is not None and not ready.trains_tagger:
             outcome = ready._between_silences(task, spoken)
+        elif ready.abstain == "auto" and ready.silence != "finds":
+            outcome = ready._understanding(task)
         else:
             outcome = ready._outcome(task)
         return ready._result(task, outcome)
+
+    def _understanding(self, task: Task) -> Outcome:
+        """Fit after finding out whose ``O`` is a vote."""
+        found = understand_silence(task.parts)
+        if not found.overlaps and not self.trains_tagger and task.parts.n_annotators > 1:
+            return self._as_they_are(
+                task, "no claim was judged by a second annotator: labels are taken as they are"
+            )
+        if not found.found:
+            return self._outcome(task)
+        warnings.warn(found.sentence(), DataWarning, stacklevel=4)
+        task = task._replace(silent=found.silent)
+        if self.silence == "keeps":
+            outcome = self._outcome(task)
+        else:
+            parts = ChangedParts(task.parts, partial(without_silence, silent=found.silent))
+            outcome = self._outcome(task._replace(parts=parts))
+            if callable(outcome.labels):
+                outcome = outcome._replace(labels=parts.asked(outcome.labels))
+        return outcome._replace(notes={**outcome.notes, "silence": found.to_dict()})
 
     def _fit_layers(
         self,
@@ -201,6 +229,15 @@ class Aggregator(ABC):
         """Whether the result will have a tagger, as far as can be told without the data."""
         return False
 
+    @property
+    def silence(self) -> str:
+        """What the method does with ``O`` that was found to be silence (``abstain="auto"``).
+
+        ``"drops"``: it gets the crowd without. ``"keeps"``: it gets it as a label that sources give and
+        reads ``task.silent``. ``"finds"``: it asks :mod:`seqtruth.methods.abstention` by itself.
+        """
+        return "drops"
+
     def check_engine(self, engine: str, known: bool = False) -> None:
         """Raise for what cannot be had on an engine, before anything is opened.
 
@@ -225,7 +262,7 @@ class Aggregator(ABC):
                 "this method needs all of it in memory",
                 f"read the crowd into memory, or use one of {', '.join(_that_add_up())}",
             )
-        if self.abstain is not None:
+        if self._abstaining is not None:
             return "a tag that abstains cannot be used", "read the crowd into memory"
         return None
 
@@ -239,18 +276,24 @@ class Aggregator(ABC):
             return None
         return Checkpoint(Path(folder), fingerprint(self.name, self.parameters(), digest), resume)
 
+    @property
+    def _abstaining(self) -> str | None:
+        """The tag that is no vote, where the user has named one."""
+        return None if self.abstain == "auto" else self.abstain
+
     def _without_abstentions(
         self, crowd: Crowd, known: Tags | None
     ) -> tuple[Crowd, Tags | None, Bool | None]:
         """The crowd without votes for the abstaining tag, which is known where nobody says more;
         and the tokens on which somebody does."""
-        if self.abstain in (None, "auto"):
+        tag = self._abstaining
+        if tag is None:
             return crowd, known, None
-        label = crowd.scheme.index(self.abstain)
-        spoken, seen = spoken_and_seen(crowd, self.abstain)
+        label = crowd.scheme.index(tag)
+        spoken, seen = spoken_and_seen(crowd, tag)
         known = crowd.scheme.unlabelled(crowd.n_tokens) if known is None else known
         known = np.where(seen & ~spoken & (known < 0), known.dtype.type(label), known)
-        return crowd.abstaining(self.abstain), known, spoken
+        return crowd.abstaining(tag), known, spoken
 
     def _between_silences(self, task: Task, spoken: Bool) -> Outcome:
         """Fit where somebody speaks; elsewhere what is known, silence included, stands."""
@@ -279,12 +322,14 @@ class Aggregator(ABC):
                 stacklevel=3,
             )
             return self._fit(task)
-        warnings.warn(
-            "there is only one annotator: their labels are taken as they are",
-            DataWarning,
-            stacklevel=3,
+        return self._as_they_are(
+            task, "there is only one annotator: their labels are taken as they are"
         )
-        ones = np.ones(1)
+
+    def _as_they_are(self, task: Task, why: str) -> Outcome:
+        """Labels that nobody can be compared with stand, made legal where the method promises that."""
+        warnings.warn(why, DataWarning, stacklevel=4)
+        ones = np.ones(task.parts.n_annotators)
         labels = partial(
             voted,
             weights=ones,

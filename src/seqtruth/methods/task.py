@@ -23,12 +23,15 @@ class Task(NamedTuple):
 
     parts : the crowd, in one part or many.
     known : tag[T], labels given as true (-1: none), where the crowd is in memory.
+    silent : bool[W, K], whose ``O`` is no vote against which type (:mod:`seqtruth.methods.abstention`);
+        for methods that keep it as a label all the same.
     """
 
     parts: Parts
     known: Tags | None = None
     checkpoint: Checkpoint | None = None
     progress: Progress | None = None
+    silent: Bool | None = None
 
     @property
     def crowd(self) -> Crowd:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from seqtruth.data.crowd import Crowd
+from seqtruth.datasets import demo
 from seqtruth.errors import SeqTruthError
+from seqtruth.io.join import join_crowds
+from seqtruth.simulation import simulate, simulate_rules
 
 
 class ConformanceError(SeqTruthError, AssertionError):
@@ -46,6 +51,29 @@ def small_crowd(seed: int = 0, kind: str = "iob2", n_sentences: int = 40) -> Cro
         votes[f"w{number}"] = rows
     crowd = Crowd.of(votes, tokens, "iob2", [f"s{i}" for i in range(n_sentences)])
     return crowd if kind == "iob2" else crowd.respell(kind)
+
+
+class Trial(NamedTuple):
+    """A crowd, and what is true."""
+
+    name: str
+    crowd: Crowd
+    gold: Crowd
+
+
+def trials() -> tuple[Trial, ...]:
+    """Crowds on which it is easy to do worse than a vote: six rules that each speak of one type and are
+    silent else, one annotator for each sentence, and three who agree on everything."""
+    gold = demo.load().gold[:160]
+    rules = simulate_rules(gold, 2)
+    six = [name for name in rules.annotators if not name.startswith("MISC")]
+    one = simulate(gold, "careful:3", per_sentence=1)
+    same = gold.labelling()
+    return (
+        Trial("six rules of one type each", rules.select_annotators(six), gold),
+        Trial("one label a sentence", one, gold),
+        Trial("unanimous annotators", join_crowds([same.as_crowd(who) for who in "abc"]), gold),
+    )
 
 
 def _legal(row: list[str]) -> list[str]:

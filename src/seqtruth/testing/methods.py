@@ -15,12 +15,15 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataWarning
 from seqtruth.kernels.grammar import is_legal
 from seqtruth.methods.base import Aggregator
+from seqtruth.methods.vote.majority import MajorityVote
 from seqtruth.result import Result
-from seqtruth.testing.material import ConformanceError, small_crowd
+from seqtruth.testing.material import ConformanceError, small_crowd, trials
 
 Check = Callable[[Aggregator], None]
 #: Posteriors are kept in single precision; sums in another order may move the last digits.
 CLOSE = 2e-3
+#: F1 that may be lost against the majority vote where it is hard to beat.
+WORSE = 0.01
 
 
 def check_method(method: Aggregator | type[Aggregator]) -> None:
@@ -248,6 +251,18 @@ def check_abstention_is_no_vote(method: Aggregator) -> None:
     _demand(rest == {"O"}, "made an entity of what nobody mentions", method)
 
 
+def check_never_below_the_vote(method: Aggregator) -> None:
+    ready = replace(method, abstain="auto")
+    for trial in trials():
+        vote = _fit(MajorityVote(abstain="auto"), trial.crowd).evaluate(trial.gold).span.f1
+        found = _fit(ready, trial.crowd).evaluate(trial.gold).span.f1
+        _demand(
+            found >= vote - WORSE,
+            f"is worse than the vote on {trial.name} ({found:.3f} below {vote:.3f})",
+            method,
+        )
+
+
 CHECKS: tuple[Check, ...] = (
     check_input_untouched,
     check_same_seed_same_bytes,
@@ -265,4 +280,5 @@ CHECKS: tuple[Check, ...] = (
     check_known_gold_is_kept,
     check_every_voice_counts_where_it_is_the_only_one,
     check_abstention_is_no_vote,
+    check_never_below_the_vote,
 )

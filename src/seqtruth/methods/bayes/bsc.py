@@ -104,6 +104,12 @@ class BSC(Seeded):
                 got=repr(self.worker_model),
             )
 
+    @property
+    def silence(self) -> str:
+        """Kept as a label by models that know what a source says of each true tag; where all wrong tags
+        are tied, silence would pass for a mistake."""
+        return "keeps" if self.worker_model in ("seq", "cm") else "drops"
+
     def _fit(self, task: Task) -> Outcome:
         model = self.model(task)
         return fit(model, task, lambda: model.start(majority(task)), self.max_iter, self.tol)
@@ -118,6 +124,7 @@ class BSC(Seeded):
             self._annotators(task.parts.n_labels),
             known=task.known,
             accuracy=known_accuracies(task.parts, self.reliability),
+            silent=task.silent,
             chain=self.chain,
             words=Words.of(task.crowd.corpus) if self.text_features else None,
             word=self.word,

@@ -55,12 +55,19 @@ class DawidSkene(Aggregator):
         if not self.smoothing >= 0:
             raise ParameterError("smoothing must not be negative", got=str(self.smoothing))
 
+    @property
+    def silence(self) -> str:
+        """Kept as a label. Without it a rule that speaks of persons only has but one answer, whatever the
+        truth, and tells nothing."""
+        return "keeps"
+
     def _fit(self, task: Task) -> Outcome:
         model = CrowdHMM(
             task.parts,
             ConfusionMatrix(self.smoothing, 0.0, self.reliability_strength),
             known=task.known,
             accuracy=known_accuracies(task.parts, self.reliability),
+            silent=task.silent,
             sequence="independent",
             chain=0.0,
             variational=False,

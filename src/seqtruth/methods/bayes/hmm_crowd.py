@@ -99,12 +99,19 @@ class HMMCrowd(Aggregator):
     def _needs_memory(self) -> tuple[str, str] | None:
         return NO_WORDS if self.text_features else super()._needs_memory()
 
+    @property
+    def silence(self) -> str:
+        """Kept as a label by models that know what a source says of each true tag; where all wrong tags
+        are tied, silence would pass for a mistake."""
+        return "keeps" if self.worker_model == "cm" else "drops"
+
     def _fit(self, task: Task) -> Outcome:
         model = CrowdHMM(
             task.parts,
             ANNOTATOR_MODELS[self.worker_model](self.smoothing, 0.0, self.reliability_strength),
             known=task.known,
             accuracy=known_accuracies(task.parts, self.reliability),
+            silent=task.silent,
             chain=self.smoothing,
             words=Words.of(task.crowd.corpus) if self.text_features else None,
             word=self.word,

@@ -95,12 +95,13 @@ class MACE(Seeded):
             Spammer(self.honest, 0.0, self.reliability_strength, self.habit),
             known=task.known,
             accuracy=known_accuracies(crowd, self.reliability),
+            silent=task.silent,
             sequence=self.classes,
             variational=self.variational,
         )
 
         def begin() -> State:
-            vote = shares(crowd, task.known)
+            vote = shares(crowd, task.known, task.silent)
             best, highest = model.start(vote), -np.inf
             if self.restarts == 1:
                 return best

@@ -23,15 +23,16 @@ from typing import NamedTuple
 import numpy as np
 
 from seqtruth.data.crowd import Crowd
-from seqtruth.engine import Parts, Sums, as_parts
+from seqtruth.engine import Parts, Remembered, Sums, as_parts
 from seqtruth.errors import ParameterError
 from seqtruth.history import History
-from seqtruth.kernels.arrays import F32, F64, Tags
+from seqtruth.kernels.arrays import F32, F64, Bool, Tags
 from seqtruth.kernels.chain import Chain
 from seqtruth.kernels.estep import best_paths, expected_counts
 from seqtruth.kernels.jit import kernel
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
 from seqtruth.kernels.views import CrowdView
+from seqtruth.methods.abstention import possible_labels, without_silence
 from seqtruth.methods.bayes import dirichlet
 from seqtruth.methods.bayes.word_emissions import Words
 from seqtruth.methods.bayes.worker_models import WorkerModel, information
@@ -42,6 +43,8 @@ from seqtruth.methods.vote.weighted import weighted_vote
 SEQUENCES = ("markov", "independent", "uniform")
 #: Log evidence is kept above this, so that a predictor's 0 is strong and not final.
 LEAST_EVIDENCE = -50.0
+#: Log evidence that no number of annotators outweighs.
+OUT_OF_THE_QUESTION = -1e6
 
 
 #: Further log evidence [T, L] on the tokens of a crowd, or how to find it on a part of one.
@@ -49,16 +52,22 @@ Evidence = F32 | Callable[[Crowd], F32]
 
 
 class Tables(NamedTuple):
-    """Parameters as the E-step reads them: log annotator table, chain weights, log evidence."""
+    """Parameters as the E-step reads them: log annotator table, chain weights, log evidence, and what
+    is possible at all."""
 
     annotators: F64
     start: F64
     transition: F64 | None
     evidence: Evidence | None
+    possible: Callable[[Crowd], Bool] | None = None
 
     def on(self, part: Crowd) -> tuple[F64, F64, F64 | None, F32 | None]:
         """The four, with the evidence on this part."""
         said = self.evidence(part) if callable(self.evidence) else self.evidence
+        if self.possible is not None:
+            shape = part.n_tokens, part.n_labels
+            said = np.zeros(shape, np.float32) if said is None else said
+            said = np.where(self.possible(part), said, np.float32(OUT_OF_THE_QUESTION))
         return self.annotators, self.start, self.transition, said
 
 
@@ -77,6 +86,12 @@ class CrowdHMM:
     chain : prior pseudo-counts of each start and transition (or class).
     words, word : the text's features, and the prior pseudo-count of each value.
     variational : distributions over the parameters, or (EM) points.
+    silent : bool[W, K], whose ``O`` is no vote (:class:`~seqtruth.methods.abstention.Silence`). It stays
+        a label that annotators give, so that *who* speaks tells of the type; but where somebody
+        speaks and every ``O`` is silence, the truth is of a type that is claimed, and where nobody
+        does it is ``O``.
+        Else, lone claims would teach the model that they are wrong, and ``O`` would swallow them
+        round by round.
 
     Examples
     --------
@@ -98,6 +113,7 @@ class CrowdHMM:
     words: Words | None = None
     word: float = 0.1
     variational: bool = True
+    silent: Bool | None = None
 
     def __post_init__(self) -> None:
         if self.sequence not in SEQUENCES:
@@ -109,6 +125,14 @@ class CrowdHMM:
     def parts(self) -> Parts:
         """The crowd, in one part or many."""
         return as_parts(self.crowd)
+
+    @cached_property
+    def _possible(self) -> Callable[[Crowd], Bool] | None:
+        return (
+            None
+            if self.silent is None
+            else Remembered(partial(possible_labels, silent=self.silent))
+        )
 
     @cached_property
     def prior(self) -> State:
@@ -202,7 +226,8 @@ class CrowdHMM:
         if self.words is not None:
             text = self.words.evidence(logs)
             said = text if said is None or callable(said) else said + text
-        return Tables(self.annotators.table(logs, n_labels), start, transition, said)
+        table = self.annotators.table(logs, n_labels)
+        return Tables(table, start, transition, said, self._possible)
 
     def _logs(self, state: State) -> State:
         return {name: dirichlet.logs(state[name], self.variational) for name in self.prior}
@@ -228,11 +253,13 @@ def _measure(model: CrowdHMM) -> str:
 
 def majority(task: Task) -> Callable[[Crowd], F32]:
     """The shares of the votes on a part, known labels among them: where most methods begin."""
-    return partial(shares, known=task.known)
+    return partial(shares, known=task.known, silent=task.silent)
 
 
-def shares(part: Crowd, known: Tags | None = None) -> F32:
-    """[T, L]: shares of the votes."""
+def shares(part: Crowd, known: Tags | None = None, silent: Bool | None = None) -> F32:
+    """[T, L]: shares of the votes; silence is none."""
+    if silent is not None:
+        part = without_silence(part, silent)
     ones = np.ones(part.n_annotators)
     return weighted_vote(part, ones, np.ones(part.n_labels), known=known).probabilities
 

@@ -76,6 +76,9 @@ class LSTMCrowd(Seeded):
         "check_unanimous_labels_come_back": (
             "labels are a trained tagger's opinion and not a vote: one odd label may be outlearnt"
         ),
+        "check_never_below_the_vote": (
+            "labels are a trained tagger's opinion, and a few hundred sentences do not train a network"
+        ),
     }
 
     variant: str = "cat"
