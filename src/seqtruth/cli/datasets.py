@@ -29,7 +29,7 @@ def list_datasets(data_dir: DataDir = None, as_json: Json = False) -> None:
     from seqtruth.datasets.catalogue import needs, title
     from seqtruth.datasets.places import find
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in NAMES:
         fetched = needs(name)
         found = find(fetched, data_dir) if fetched else None
@@ -49,10 +49,17 @@ def list_datasets(data_dir: DataDir = None, as_json: Json = False) -> None:
         ["name", "what", "where"],
         [
             [row["name"], row["title"],
-             row["folder"] or ("built in" if row["ready"] else f"get {row['needs']}")]
+             row["folder"] or ("built in" if row["ready"] else _how_to_get(row["name"], row["needs"]))]
             for row in rows
         ],
     )  # fmt: skip
+
+
+def _how_to_get(name: str, fetched: str) -> str:
+    """What to do for a set that is not here."""
+    from seqtruth.datasets.catalogue import RECIPES
+
+    return f"seqtruth datasets get {fetched}" if fetched in RECIPES else "see docs/datasets.md"
 
 
 @datasets.command()
@@ -128,7 +135,7 @@ def info(name: Name, data_dir: DataDir = None, as_json: Json = False) -> None:
     fetched = needs(name)
     facts: dict[str, Any]
     if fetched and data_dir is None and find(fetched) is None:  # terms come before fetching
-        missing = f"not here: seqtruth datasets get {fetched}"
+        missing = f"not here: {_how_to_get(name, fetched)}"
         facts = {"name": name, "title": title(name), **terms(name), "where": missing}
     else:
         facts = load(name, data_dir).info

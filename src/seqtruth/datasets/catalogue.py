@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from seqtruth.datasets.other_sources import SETS
+
 MB = 1 << 20
 
 
@@ -188,9 +190,11 @@ OWN = {
 
 def title(name: str) -> str:
     """What a data set is, in a line."""
-    return (RECIPES.get(name) or OWN[name]).title
+    return (RECIPES.get(name) or SETS.get(name) or OWN[name]).title
 
 
 def needs(name: str) -> str:
-    """The fetched data set that ``name`` is or takes its text from; empty where it is built in."""
+    """The folder of tables that ``name`` is or takes its text from; empty where it is built in."""
+    if name in SETS:
+        return SETS[name].folder
     return name if name in RECIPES else OWN[name].text

@@ -8,6 +8,7 @@ import numpy as np
 
 from seqtruth.data.spans import extract
 from seqtruth.datasets.catalogue import RECIPES, needs, title
+from seqtruth.datasets.other_sources import SETS
 from seqtruth.datasets.tables import Dataset
 
 
@@ -38,6 +39,10 @@ def describe(data: Dataset) -> dict[str, Any]:
 
 def terms(name: str) -> dict[str, str]:
     """Licence, source and citation of a data set or of the text it is made of."""
+    if name in SETS:
+        made = SETS[name]
+        licence = "as its source says; use it for research, and do not pass the text on"
+        return {"licence": licence, "source": made.source, "citation": made.citation}
     recipe = RECIPES.get(needs(name))
     if recipe is None:
         return {
