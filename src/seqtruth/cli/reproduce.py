@@ -15,7 +15,7 @@ def reproduce(
     what: Annotated[
         str,
         typer.Argument(
-            help="all, table2, table3, table4, table5, figure-weights or figure-convergence.",
+            help="all (of the paper), table2 … table5, figure-weights, figure-convergence; or regimes.",
             show_default=False,
         ),
     ],
@@ -36,6 +36,8 @@ def reproduce(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
 ) -> None:
     """Compute the paper's tables and figures anew and put them beside the paper's own.
+
+    ``regimes`` is ours: every method on every kind of crowd, and what the default loses.
 
     Runs are kept in the output folder: interrupted, call it again and it goes on.
     """

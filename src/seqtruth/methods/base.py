@@ -54,7 +54,7 @@ class Aggregator(ABC):
     ----------
     abstain : whose ``O`` is a vote, and whose is silence. ``"auto"``: found from the data for each
         source and type (:mod:`seqtruth.methods.abstention`) and said in the result's warnings and
-        provenance. None: every tag is a vote. A tag, such as ``"O"``: it counts as "no opinion"
+        provenance. ``"none"`` or None: every tag is a vote. A tag, such as ``"O"``: it counts as "no opinion"
         whoever gives it. Missing tags never count.
     """
 
@@ -279,7 +279,7 @@ class Aggregator(ABC):
     @property
     def _abstaining(self) -> str | None:
         """The tag that is no vote, where the user has named one."""
-        return None if self.abstain == "auto" else self.abstain
+        return None if self.abstain in ("auto", "none") else self.abstain
 
     def _without_abstentions(
         self, crowd: Crowd, known: Tags | None

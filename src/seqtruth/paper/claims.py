@@ -27,7 +27,11 @@ def claim_table(found: Sequence[Claim]) -> str:
 
 def _main(rows: Sequence[Row], table: str, data: str) -> list[Row]:
     """A block's rows on its first split, by conlleval; of several readings of O, the plain one."""
-    its = [r for r in pick(rows, table=table, data=data, scoring="conlleval") if not r.abstain]
+    its = [
+        r
+        for r in pick(rows, table=table, data=data, scoring="conlleval")
+        if r.abstain in (None, "none")
+    ]
     return [row for row in its if row.split == its[0].split]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,10 @@ import numpy as np
 from seqtruth import datasets
 from seqtruth.data.crowd import Crowd
 from seqtruth.datasets import Dataset, ner, places
+from seqtruth.datasets.other_sources import SETS
 from seqtruth.errors import DataError
+from seqtruth.paper import crowds
+from seqtruth.paper.crowds import SIMULATED
 
 #: The part of the authors' sentences that nothing was tuned on.
 OVERLAP = "aggslc_3466 in nguyen_test"
@@ -110,9 +113,19 @@ def _pico_dev(data_dir: Path | None, quick: bool) -> Material:
     return Material(part, {"acl17-test": text})
 
 
+def _other(data_dir: Path | None, quick: bool, name: str) -> Material:
+    return Material(datasets.load(name, data_dir))
+
+
+def _simulated(data_dir: Path | None, quick: bool, name: str) -> Material:
+    return Material(crowds.load(name))
+
+
 _LOAD: dict[str, Callable[[Path | None, bool], Material]] = {
     "ner": _ner,
     "pico": _pico,
     "synthetic": _synthetic,
     "pico-dev": _pico_dev,
+    **{name: partial(_other, name=name) for name in SETS},
+    **{name: partial(_simulated, name=name) for name in SIMULATED},
 }

@@ -103,7 +103,7 @@ def _far(rows: Sequence[Row]) -> str:
     lines = []
     for row in rows:
         main = first.setdefault((row.table, row.data), row.split)
-        if row.scoring != "conlleval" or row.split != main or row.abstain is not None:
+        if row.scoring != "conlleval" or row.split != main or row.abstain not in (None, "none"):
             continue
         if row.difference is not None and abs(row.difference) > FAR:
             where = f"{row.table}, {TITLES[row.data]}"
@@ -135,7 +135,8 @@ def _cost_page(costs: Sequence[dict[str, Any]]) -> str:
     head = ["system", "data set", "runs", "seconds", "MiB", "rounds", "stopped because"]
     lines = [
         [
-            f"`{row['spec']}`" + ("" if row["abstain"] is None else f", {row['abstain']} as silence"),
+            f"`{row['spec']}`"
+            + ("" if row["abstain"] in (None, "none") else f", {row['abstain']} as silence"),
             TITLES[row["data"]], str(row["runs"]), f"{row['seconds']:.1f}", f"{row['added_mib']:.0f}",
             str(row["rounds"]), row["stop_reason"],
         ]

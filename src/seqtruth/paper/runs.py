@@ -29,7 +29,8 @@ class Job(NamedTuple):
 
     data : which crowd (see :mod:`~seqtruth.paper.material`).
     spec : the method, as on the command line.
-    abstain : a tag taken as no vote.
+    abstain : a tag taken as no vote; ``"none"``: every tag is a vote. Where not given, whose O is silence
+        is found from the data.
     """
 
     data: str
@@ -39,6 +40,7 @@ class Job(NamedTuple):
 
     def __str__(self) -> str:
         silent = "" if self.abstain is None else f", {self.abstain} as silence"
+        silent = ", every O a vote" if self.abstain == "none" else silent
         return f"{self.spec} on {self.data}{silent}, seed {self.seed}"
 
 

@@ -19,7 +19,7 @@ _SYSTEMS = (
 )
 _CHAMPIONS = ((systems.ACCORD, ()), (systems.AGGSLC, ()))
 BLOCKS = (
-    Block("synthetic", _SYSTEMS, _CHAMPIONS, words="O is a vote"),
+    Block("synthetic", _SYSTEMS, _CHAMPIONS, abstain="none", words="O is a vote"),
     Block("synthetic", _SYSTEMS, _CHAMPIONS, abstain="O", words="O is silence"),
 )
 

@@ -127,7 +127,9 @@ class Workshop:
             extra = (error.fix or "").removeprefix("pip install ").strip("'")
             self.missing[job.spec] = f"not run: needs {extra}"
             return None
-        return method if job.abstain is None else replace(method, abstain=job.abstain)
+        if job.abstain is None:
+            return method
+        return replace(method, abstain=None if job.abstain == "none" else job.abstain)
 
     def _place(self, job: Job) -> tuple[Aggregator, Path, str]:
         method = self._method(job)

@@ -1,0 +1,180 @@
+"""Every method on every kind of crowd, and what the default loses against the best of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seqtruth._version import __version__
+from seqtruth.datasets.other_sources import SETS
+from seqtruth.errors import InputError
+from seqtruth.io.files import write_chunks
+from seqtruth.metrics import evaluate
+from seqtruth.paper.crowds import SIMULATED
+from seqtruth.paper.grid import Section
+from seqtruth.paper.runs import Job
+from seqtruth.paper.systems import System
+from seqtruth.paper.tables import csv_text, markdown
+from seqtruth.paper.workshop import Workshop
+
+NAME = "regimes"
+DEFAULT = System("accord", "accord", None, "predictor=crf", 320, 40)
+#: Tried also with every O a vote, and with O as no vote, for the best setting there is.
+SETTINGS = tuple(
+    System(spec.partition(":")[0], spec, seconds=2)
+    for spec in ("mv", "ds", "hmm-crowd", "bsc-cm", "bsc-seq", "aggslc:predictor=none")
+)
+PLAIN = (
+    *SETTINGS,
+    *(
+        System(spec.partition(":")[0], spec, seconds=3)
+        for spec in (
+            "mace",
+            "crh",
+            "catd",
+            "bsc-acc",
+            "bsc-spam",
+            "bsc-cv",
+            "optsla:predictor=none",
+        )
+    ),
+)
+#: Methods that train a tagger: not under ``--quick``.
+TRAINED = (
+    System("crf-ma", "crf-ma", seconds=60),
+    System("aggslc+crf", "aggslc", seconds=150),
+    System("dl-cl", "dl-cl", seconds=75),
+    System("lstm-crowd", "lstm-crowd", seconds=100),
+)
+#: A regret up to this is none.
+FAIR = 0.5
+
+
+class Regime(NamedTuple):
+    """A set and the split that is reported."""
+
+    name: str
+    split: str
+    title: str
+
+
+REGIMES = (
+    Regime("ner", "nguyen_test", "47 crowd workers, about five a sentence"),
+    Regime("pico", "odd", "91 crowd workers, about six an abstract"),
+    *(Regime(name, made.report, made.title) for name, made in SETS.items()),
+    *(Regime(name, "all", f"simulated: {words}") for name, (words, _) in SIMULATED.items()),
+)
+
+
+def _here(work: Workshop) -> list[Regime]:
+    """Those whose data can be had; the others are noted."""
+    found = []
+    for regime in REGIMES:
+        try:
+            work.material(regime.name)
+        except InputError as error:
+            work.missing[regime.name] = f"not run: {error.what}"
+            continue
+        found.append(regime)
+    return found
+
+
+def _methods(work: Workshop) -> tuple[System, ...]:
+    return (*PLAIN, *(() if work.quick else TRAINED))
+
+
+def jobs(work: Workshop) -> list[tuple[Job, float]]:
+    found = []
+    for regime in _here(work):
+        found += work.jobs((DEFAULT, *_methods(work)), regime.name)
+        for abstain in ("none", "O"):
+            found += work.jobs(SETTINGS, regime.name, abstain)
+    return found
+
+
+def _f1(work: Workshop, regime: Regime, system: System, abstain: str | None = None) -> float:
+    """Mean over seeds, per cent; nan where there is no run."""
+    data = work.material(regime.name).data
+    gold = data.gold[data.splits[regime.split]]
+    runs = work.runs(system, regime.name, abstain)
+    scores = [100 * evaluate(run.labelling(data.crowd), gold).span.f1 for run in runs]
+    return float(np.mean(scores)) if scores else float("nan")
+
+
+def _row(work: Workshop, regime: Regime) -> dict[str, Any]:
+    """F1 of every method as it comes, the best with its best setting, the default and its regret."""
+    as_it_comes = {one.name: _f1(work, regime, one) for one in _methods(work)}
+    tried = dict(as_it_comes)
+    for abstain in ("none", "O"):
+        words = "every O a vote" if abstain == "none" else "no O a vote"
+        tried |= {f"{s.name}, {words}": _f1(work, regime, s, abstain) for s in SETTINGS}
+    default = _f1(work, regime, DEFAULT)
+    known = {name: f1 for name, f1 in tried.items() if not np.isnan(f1)}
+    best = max(known, key=lambda name: known[name]) if known else ""
+    regret = known.get(best, np.nan) - default
+    return {
+        "set": regime.name, "split": regime.split, **as_it_comes, "best other": known.get(best, np.nan),
+        "which": best, "default": default, "regret": regret,
+    }  # fmt: skip
+
+
+def section(work: Workshop) -> Section:
+    rows = [_row(work, regime) for regime in _here(work)]
+    names = [one.name for one in _methods(work)]
+    head = ["set", *names, "best other", "**default**", "regret"]
+    body = [
+        [row["set"], *(_number(row[name]) for name in names),
+         f"{_number(row['best other'])} ({row['which']})", f"**{_number(row['default'])}**",
+         f"{row['regret']:+.1f}"]
+        for row in rows
+    ]  # fmt: skip
+    about = [[r.name, r.split, r.title] for r in REGIMES if r.name in {row["set"] for row in rows}]
+    bad = [row for row in rows if row["regret"] > FAIR]
+    worst = max((row["regret"] for row in rows), default=float("nan"))
+    below = [row["set"] for row in rows if row["default"] < row["mv"] - 1e-9]
+    said = (
+        f"Largest regret: {worst:+.1f}. Above {FAIR}: "
+        + (", ".join(f"{row['set']} ({row['regret']:+.1f})" for row in bad) or "none")
+        + ". Default below the majority vote: "
+        + (", ".join(below) or "nowhere")
+        + ".\n"
+    )
+    text = f"{said}\n{markdown(head, body)}\n\n{markdown(['set', 'split', 'annotators'], about)}\n"
+    return Section(NAME, "Every method on every kind of crowd", text, {f"{NAME}.csv": rows})
+
+
+def _number(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.1f}"
+
+
+def write(work: Workshop, made: Section) -> list[Path]:
+    """The page and its table as CSV; returns the paths, the page first."""
+    command = f"seqtruth reproduce {NAME}" + (
+        " --quick" if work.quick else f" --seeds {work.seeds}"
+    )
+    notes = {**work.missing, **{str(job): why for job, why in work.failed.items()}}
+    page = "\n".join(
+        [
+            f"# {made.title}\n",
+            f"<!-- Made by `{command}` (seqtruth {__version__}). Do not edit: run it again. -->\n",
+            f"```console\nexport SEQTRUTH_DATA=DATA\n{command} -o DIR\n```\n",
+            "Strict span F1 (conlleval) in per cent, no gold seen. Methods as they come: whose O is",
+            "silence is found from the data. *Best other*: the best, also with every O a vote and with",
+            "none. *Default*: Accord"
+            + (" with its CRF alone" if work.quick else "")
+            + "; *regret*: best other − default. "
+            + ("One seed; methods that train a tagger are not run." if work.quick
+               else f"Mean of {work.seeds} seeds."),
+            "",
+            *(f"- `{spec}`: {why}" for spec, why in notes.items()),
+            made.text,
+        ]
+    )  # fmt: skip
+    files = {work.folder / f"{NAME}.md": page}
+    files |= {work.folder / name: csv_text(rows) for name, rows in made.csv.items()}
+    work.folder.mkdir(parents=True, exist_ok=True)
+    for path, text in files.items():
+        write_chunks(path, [text.encode()])
+    return list(files)
