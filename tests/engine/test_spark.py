@@ -31,6 +31,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.engine.specs import EVERYWHERE
 
+# One session for all of them, on one of the processes.
+pytestmark = pytest.mark.xdist_group("spark")
 LABELS = ("B-LOC", "B-PER", "I-LOC", "I-PER", "O")
 
 
