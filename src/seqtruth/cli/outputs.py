@@ -132,6 +132,7 @@ def summary(result: Any, seconds: float, written: list[str]) -> dict[str, Any]:
         "stop_reason": result.history.stop_reason,
         "seconds": round(seconds, 3),
         "annotators": list(result.annotators.ranked()),
+        "warnings": list(result.warnings),
         "written": written,
     }
 
@@ -143,7 +144,6 @@ def _of_result(result: Result) -> dict[str, Any]:
         "sentences": result.corpus.n_sentences,
         "unlabelled": int((~result.labelled).sum()),
         "spans": len(extract(result.tags, result.corpus.token_offsets, result.scheme).start),
-        "warnings": list(result.warnings),
     }
 
 
