@@ -18,6 +18,7 @@ from seqtruth.methods.abstention import (
     understand_silence,
 )
 from seqtruth.simulation import simulate_rules
+from seqtruth.testing import small_crowd
 
 
 @given(crowd=crowds(kinds=("iob2", "bioes")))
@@ -125,3 +126,10 @@ def test_copies_confirm_each_other_unless_one_of_them_counts() -> None:
     one, other = understand_silence(alone), understand_silence(crowd, all_four)
     assert other.lone == pytest.approx(one.lone)
     assert understand_silence(crowd).lone != pytest.approx(one.lone)
+
+
+def test_what_people_say_by_mistake_only_does_not_make_them_silent() -> None:
+    """A type that is never true, and that two hardly ever claim together; and twenty of whom ten spam."""
+    assert not understand_silence(small_crowd(n_sentences=4000)).found
+    gold = demo.load().gold
+    assert not understand_silence(st.simulate(gold, "careful:10,spammer:10", seed=2)).found

@@ -172,12 +172,16 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     one, more = asked[..., 0], asked[..., 1]
     share = given[..., 1] / np.maximum(more, 1)
     enough = more >= ENOUGH
+    # a type of which hardly two ever agree: they cover it as they cover the others
+    usual_share = given[..., 1].sum(axis=1) / np.maximum(more.sum(axis=1), 1)
+    drawn = (given[..., 1] + ENOUGH * usual_share[:, None]) / (more + ENOUGH)
+    covers = np.where(sums.claims > 0, drawn, 0.0)
     # who claims a type as often where nobody else does confirms nothing (spammers); so does, for all
     # that is known, who was hardly seen there
     unasked = sums.labelled[:, None] - asked.sum(axis=-1)
     alone = sums.claims - given.sum(axis=-1)
-    habit = np.minimum((alone + UNSEEN * share) / (unasked + UNSEEN), share)
-    expected = (one * (share - habit) * enough).sum(axis=0)
+    habit = np.minimum((alone + UNSEEN * covers) / (unasked + UNSEEN), covers)
+    expected = (one * (covers - habit) * enough).sum(axis=0)
     confirmed = np.maximum(((given[..., 0] - one * habit) * enough).sum(axis=0), 0.0)
     learnt = expected.sum() >= POOLED
     if learnt:  # types share what they have
@@ -189,7 +193,7 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     pull = POOLED + 3 * noise  # what chance confirms must not look learnt
     lone = np.clip((confirmed + pull * usual) / (expected + pull), 0, 1)
     if learnt:  # from "one other claims it" to "nobody else does": those that were left unconfirmed
-        missed = 1 - (share * one).sum(axis=0) / np.maximum(one.sum(axis=0), 1)
+        missed = 1 - (covers * one).sum(axis=0) / np.maximum(one.sum(axis=0), 1)
         lone = lone * missed / np.maximum(lone * missed + 1 - lone, 1e-9)
     known = np.full(len(scheme.types), learnt)
     is_open = lone >= BELIEVED
