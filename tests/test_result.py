@@ -50,7 +50,8 @@ def test_frames_say_the_same_as_the_result(result: st.Result) -> None:
     assert tokens["token_index"][:3] == [0, 1, 2]
     np.testing.assert_array_equal(tokens["confidence"], result.token_confidence)
     first = result.to_frame("spans").to_pylist()[0]
-    assert first == result.spans()[0]._asdict()
+    span = result.spans()[0]._asdict()
+    assert first == {name: span[name] for name in first} and first["text"] == span["text"]
     sentences = result.to_frame("sentences")
     assert sum(sentences["spans"].to_pylist()) == len(result.spans())
     ranked = result.annotators.to_frame()["weight"].to_pylist()

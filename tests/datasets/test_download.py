@@ -103,7 +103,7 @@ def test_an_interrupted_process_goes_on_where_it_was(server: Server, tmp_path: P
 
 
 def test_a_wrong_digest_is_not_kept(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"expected {'0' * 64}, got {DIGEST}.*--from"):
+    with pytest.raises(InputError, match=f"expected {'0' * 64}, got {DIGEST}.*given="):
         fetch([f"{server.url}/a"], tmp_path / "a", "0" * 64, patience=QUICK)
     assert left(tmp_path) == []
 

@@ -204,7 +204,8 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     weight = np.where(is_open, 0.0, 1.0 if learnt else np.minimum(odds, 1.0))
     never = (sums.claims == 0) & (asked.sum(axis=-1) >= OCCASIONS)
     by_chance = expected < 3 * noise
-    sure = is_open & ~by_chance & (learnt or _speak_of_little(never, sums, coverage))
+    claimed = sums.claims.any(axis=0)
+    sure = claimed & is_open & ~by_chance & (learnt or _speak_of_little(never, sums, coverage))
     silent = never | sure | (sure.any() & (coverage < 0.5))
     return Silence(
         tuple(annotators), scheme.types, silent & (scheme.outside >= 0),
