@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seqtruth.errors import ParameterError
+from seqtruth.errors import MissingExtraError, ParameterError
 from seqtruth.methods import METHODS, make_method
 
 #: Settings without which a method needs the whole crowd, and those that make one quick enough.
@@ -21,7 +21,7 @@ def _everywhere() -> list[str]:
     for spec in specs:
         try:
             make_method(spec).check_engine("spark")
-        except ParameterError:
+        except (ParameterError, MissingExtraError):
             continue
         found.append(spec)
     return found
