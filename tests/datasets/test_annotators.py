@@ -35,7 +35,7 @@ from seqtruth.datasets.annotators import (
     spacy_pipeline,
     spotlight,
 )
-from seqtruth.datasets.annotators.base import Span, bio, ordinary_words
+from seqtruth.datasets.annotators.base import Mention, bio, ordinary_words
 from seqtruth.datasets.annotators.gazetteer import Gazetteer
 from seqtruth.datasets.annotators.places import plural
 from seqtruth.kernels.grammar import is_legal
@@ -127,7 +127,7 @@ def test_a_missing_package_names_the_extra():
 
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 8), st.sampled_from(TYPES))))
 def test_spans_give_legal_tags(spans):
-    tags = bio(8, [Span(*span) for span in spans])
+    tags = bio(8, [Mention(*span) for span in spans])
     for before, tag in zip(["O", *tags], tags, strict=False):
         assert not tag.startswith("I-") or before[2:] == tag[2:]
 
@@ -144,10 +144,13 @@ def test_words_seen_in_lower_case_are_ordinary():
 
 def test_the_longest_name_wins_and_single_ordinary_words_do_not():
     names = Gazetteer.of([("New York", "LOC"), ("York", "LOC"), ("Nice", "LOC")])
-    assert names.find(["York", "and", "New", "York"]) == [Span(0, 1, "LOC"), Span(2, 4, "LOC")]
+    assert names.find(["York", "and", "New", "York"]) == [
+        Mention(0, 1, "LOC"),
+        Mention(2, 4, "LOC"),
+    ]
     assert names.find(["Nice"], frozenset(["nice"])) == []
     assert names.find(["new", "york"]) == []
-    assert names.find(["NEW", "YORK"]) == [Span(0, 2, "LOC")]
+    assert names.find(["NEW", "YORK"]) == [Mention(0, 2, "LOC")]
     assert Gazetteer.of([]).find(["York"]) == []
 
 
@@ -343,7 +346,7 @@ def test_opennlp_answers_are_read(fake):
 
 
 def test_words_that_look_like_marks_and_blanks_inside_words():
-    assert opennlp.parse("<START> Ann <END> <END>", ["Ann", "<END>"]) == [Span(0, 1, "PER")]
+    assert opennlp.parse("<START> Ann <END> <END>", ["Ann", "<END>"]) == [Mention(0, 1, "PER")]
     assert opennlp.parse("<START:money> 3 <END>", ["3"]) == []
     with pytest.raises(errors.InputError, match="other words"):
         opennlp.parse("Bob", ["Ann"])

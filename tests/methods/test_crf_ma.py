@@ -16,7 +16,7 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.engine import MemoryParts
 from seqtruth.errors import ConvergenceWarning, DataError, ParameterError
 from seqtruth.kernels.chain import Chain
-from seqtruth.methods.crf_ma import CRFMA, Rows, _Fit, update_pi
+from seqtruth.methods.crf_ma import CRFMA, CandidateRows, _Fit, update_pi
 from seqtruth.methods.task import Task
 from seqtruth.predictors import CRF
 from seqtruth.testing import small_crowd
@@ -26,7 +26,7 @@ QUICK = CRF(max_iter=12, further_iter=6)
 
 def fit_of(crowd: Crowd, known: np.ndarray | None = None, **settings) -> _Fit:
     task = Task(MemoryParts(crowd), known)
-    return _Fit(CRFMA(predictor=QUICK, **settings), task, Rows.of(task))
+    return _Fit(CRFMA(predictor=QUICK, **settings), task, CandidateRows.of(task))
 
 
 def holed_crowd(seed: int = 0) -> Crowd:

@@ -17,7 +17,7 @@ MB = 1 << 20
 
 
 @dataclass(frozen=True)
-class Source:
+class Download:
     """One file to fetch.
 
     file : the name it is kept under.
@@ -46,7 +46,7 @@ class Recipe:
     licence: str
     source: str
     citation: str
-    sources: tuple[Source, ...]
+    sources: tuple[Download, ...]
     reference: Mapping[str, str] = field(repr=False)
 
 
@@ -76,7 +76,7 @@ NER = Recipe(
         "Introduction to the CoNLL-2003 shared task, https://aclanthology.org/W03-0419"
     ),
     sources=(
-        Source(
+        Download(
             "crowd.archive",
             (
                 f"{_RAW}{_SEQCROWD}/cc80ab25ab02014af869a331b13b398f4c07be96/task1.zip",
@@ -84,19 +84,19 @@ NER = Recipe(
                 "http://amilab.dei.uc.pt/fmpr/crf-ma-datasets.tar.gz",
             ),
         ),
-        Source(
+        Download(
             "aggslc-gold.txt",
             (f"{_AGGSLC}Ground_Truth.txt",),
             limit=20 * MB,
             without="the split aggslc_3466",
         ),
-        Source(
+        Download(
             "aggslc-mv.txt",
             (f"{_AGGSLC}mv.txt",),
             limit=20 * MB,
             without="the table aggslc_mv",
         ),
-        Source(
+        Download(
             "optsla-gold.txt",
             (
                 f"{_RAW}NasimISU/OptSLA/449367a52e2a8e595b1fe4bf8c23e3a657aecfc5/datasets/ner/"
@@ -105,7 +105,7 @@ NER = Recipe(
             limit=20 * MB,
             without="the split optsla_4515",
         ),
-        Source(
+        Download(
             "conll2003.zip",
             ("https://data.deepai.org/conll2003.zip",),
             limit=50 * MB,
@@ -137,7 +137,7 @@ PICO = Recipe(
         "Crowd Annotations, ACL, doi:10.18653/v1/P17-1028"
     ),
     sources=(
-        Source(
+        Download(
             "pico-data.zip",
             (
                 f"https://codeload.github.com/{_PICO}/zip/{_PICO_TREE}",
@@ -146,7 +146,7 @@ PICO = Recipe(
             ),
             limit=500 * MB,
         ),
-        Source(
+        Download(
             "experts.json",
             (f"{_RAW}{_PICO}/{_PICO_GOLD}/annotations/PICO-annos-professional.json",),
             limit=20 * MB,

@@ -13,7 +13,7 @@ from typing import Any
 
 from seqtruth.atomic import atomic_path
 from seqtruth.datasets import convert_ner, convert_pico, places
-from seqtruth.datasets.catalogue import RECIPES, Recipe, Source
+from seqtruth.datasets.catalogue import RECIPES, Download, Recipe
 from seqtruth.datasets.download import (
     PATIENCE,
     Patience,
@@ -111,7 +111,7 @@ def get(
     return found
 
 
-def _go_without(source: Source, error: InputError, name: str, notes: list[str]) -> None:
+def _go_without(source: Download, error: InputError, name: str, notes: list[str]) -> None:
     notes.append(f"without {source.without}: {error}")
     warnings.warn(f"{name}: {notes[-1]}", DataWarning, stacklevel=3)
 
@@ -140,7 +140,7 @@ def manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def _obtain(
-    source: Source,
+    source: Download,
     raw: Path,
     name: str,
     mirror: str | None,

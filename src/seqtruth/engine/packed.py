@@ -25,7 +25,7 @@ from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import Scheme
 from seqtruth.io.assemble import offsets_of
-from seqtruth.io.longtable.build import Coder, Rows, lay_out_rows, whole_tasks
+from seqtruth.io.longtable.build import Coder, TableRows, lay_out_rows, whole_tasks
 from seqtruth.io.longtable.codes import text_codes
 from seqtruth.io.longtable.runs import NO_TOKEN, Runs
 from seqtruth.io.longtable.sources import Batches
@@ -136,7 +136,7 @@ def _uncut(batch: pa.RecordBatch, coder: Coder) -> Runs:
     )
 
 
-def _packed(rows: Rows, layout: Layout) -> pa.RecordBatch:
+def _packed(rows: TableRows, layout: Layout) -> pa.RecordBatch:
     corpus = rows.corpus
     bounds = np.searchsorted(rows.row_sentence, np.arange(corpus.n_sentences + 1)).astype(np.int64)
     columns = [

@@ -22,7 +22,7 @@ from seqtruth.io.assemble import (
     make_corpus,
     offsets_of,
 )
-from seqtruth.io.text_spans import Span, in_order, tidy, token_spans
+from seqtruth.io.text_spans import TextSpan, in_order, tidy, token_spans
 from seqtruth.io.tokens import tokenise
 
 
@@ -114,7 +114,12 @@ class Collector:
             self._rows.append((sentence, number))
 
     def add_text(
-        self, name: str, document: str, text: str, marked: dict[str, list[Span] | None], where: str
+        self,
+        name: str,
+        document: str,
+        text: str,
+        marked: dict[str, list[TextSpan] | None],
+        where: str,
     ) -> None:
         """Add a text; annotations are lists of character spans, or None."""
         spans = {
@@ -136,7 +141,7 @@ class Collector:
         name: str,
         document: str,
         tokens: list[str],
-        marked: dict[str, list[Span] | None],
+        marked: dict[str, list[TextSpan] | None],
         where: str,
     ) -> None:
         """Add a sentence of tokens; annotations are lists of token spans, or None."""
@@ -156,7 +161,7 @@ class Collector:
             self._add_spans(sentence, annotator, found, where)
 
     def _add_spans(
-        self, sentence: int, annotator: str, spans: list[Span] | None, where: str
+        self, sentence: int, annotator: str, spans: list[TextSpan] | None, where: str
     ) -> None:
         number = self._annotator(annotator, where)
         if spans is None:

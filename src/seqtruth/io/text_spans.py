@@ -17,7 +17,7 @@ from seqtruth.errors import InputError
 from seqtruth.io.tokens import trimmed
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A marked stretch of text, or of tokens."""
 
     start: int
@@ -25,7 +25,7 @@ class Span(NamedTuple):
     label: str
 
 
-def tidy(spans: list[Span], text: str, who: str, where: str) -> list[Span]:
+def tidy(spans: list[TextSpan], text: str, who: str, where: str) -> list[TextSpan]:
     """One annotator's spans in reading order, without white space at their edges.
 
     Raises where a span lies outside the text, is empty, covers white space only, or overlaps
@@ -34,7 +34,7 @@ def tidy(spans: list[Span], text: str, who: str, where: str) -> list[Span]:
     return in_order([tidy_span(span, text, who, where) for span in spans], who, where)
 
 
-def tidy_span(span: Span, text: str, who: str, where: str) -> Span:
+def tidy_span(span: TextSpan, text: str, who: str, where: str) -> TextSpan:
     """A span without white space at its edges; raises where nothing is left, or it is not in the text."""
     if not 0 <= span.start < span.end <= len(text):
         raise InputError(
@@ -50,10 +50,10 @@ def tidy_span(span: Span, text: str, who: str, where: str) -> Span:
             where=where,
             got=f"{span.start} to {span.end}",
         )
-    return Span(start, end, span.label)
+    return TextSpan(start, end, span.label)
 
 
-def in_order(spans: list[Span], who: str, where: str) -> list[Span]:
+def in_order(spans: list[TextSpan], who: str, where: str) -> list[TextSpan]:
     """The spans sorted; raises where two overlap."""
     spans = sorted(spans)
     for one, two in itertools.pairwise(spans):
@@ -68,11 +68,11 @@ def in_order(spans: list[Span], who: str, where: str) -> list[Span]:
     return spans
 
 
-def token_spans(spans: list[Span], tokens: list[tuple[int, int]]) -> list[Span]:
+def token_spans(spans: list[TextSpan], tokens: list[tuple[int, int]]) -> list[TextSpan]:
     """Character spans as token spans; every border must be a token's border."""
     first = {start: number for number, (start, _) in enumerate(tokens)}
     last = {end: number + 1 for number, (_, end) in enumerate(tokens)}
-    return [Span(first[start], last[end], label) for start, end, label in spans]
+    return [TextSpan(first[start], last[end], label) for start, end, label in spans]
 
 
 class RowSpans(NamedTuple):
@@ -81,12 +81,14 @@ class RowSpans(NamedTuple):
     spans: Spans
     offsets: npt.NDArray[np.int64]
 
-    def of(self, crowd: Crowd, row: int) -> list[Span]:
+    def of(self, crowd: Crowd, row: int) -> list[TextSpan]:
         """Token spans of one row."""
         a, b = self.offsets[row : row + 2]
         types = crowd.scheme.types
         columns = (column[a:b].tolist() for column in self.spans[1:])
-        return [Span(start, end, types[kind]) for start, end, kind in zip(*columns, strict=True)]
+        return [
+            TextSpan(start, end, types[kind]) for start, end, kind in zip(*columns, strict=True)
+        ]
 
 
 def row_spans(crowd: Crowd) -> RowSpans:

@@ -121,7 +121,7 @@ class CRFMA(Aggregator):
             )
 
     def _fit(self, task: Task) -> Outcome:
-        rows = Rows.of(task)
+        rows = CandidateRows.of(task)
         fit = _Fit(self, task, rows)
         if not len(rows.sentence):
             crowd = task.crowd
@@ -135,7 +135,7 @@ class CRFMA(Aggregator):
         return Outcome(labels, weight, history, Tagger(fit.model(state), task.crowd.scheme))
 
 
-class Rows(NamedTuple):
+class CandidateRows(NamedTuple):
     """Candidate sequences: one per (sentence, annotator), known labels laid over them.
 
     sentence, annotator : int64[R]; annotator is W for a known sentence that nobody labelled.
@@ -154,7 +154,7 @@ class Rows(NamedTuple):
     possible: Bool
 
     @staticmethod
-    def of(task: Task) -> Rows:
+    def of(task: Task) -> CandidateRows:
         crowd, known = task.crowd, task.known
         tokens = crowd.corpus.token_offsets
         said = np.concatenate([[0], np.cumsum(crowd.tags >= 0)])
@@ -185,7 +185,7 @@ class Rows(NamedTuple):
             possible = errors == fewest[sentence]
             tags = np.where(free, tags, truth)
         spoken = np.bincount(row, free & (tags >= 0), len(sentence)).astype(np.float64)
-        return Rows(sentence, annotator, offsets, tags, place, spoken, possible)
+        return CandidateRows(sentence, annotator, offsets, tags, place, spoken, possible)
 
 
 @dataclass
@@ -194,7 +194,7 @@ class _Fit:
 
     method: CRFMA
     task: Task
-    rows: Rows
+    rows: CandidateRows
 
     @cached_property
     def trained(self) -> I64:
@@ -331,10 +331,10 @@ class _Fit:
         return np.round(np.bincount(row, logs, len(rows.sentence)), 6)
 
 
-def update_pi(pi: F64, q: F64, rows: Rows, rho: F64, weight: F64) -> F64:
+def update_pi(pi: F64, q: F64, rows: CandidateRows, rho: F64, weight: F64) -> F64:
     """π of the M-step, by Hunter's monotone steps from the present one.
 
-    >>> rows = Rows(*(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])), *([np.zeros(0)] * 5))
+    >>> rows = CandidateRows(*(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])), *([np.zeros(0)] * 5))
     >>> q = np.array([0.75, 0.25, 0.75, 0.25])
     >>> ones = np.ones(2)
     >>> update_pi(ones / 2, q, rows, ones, 1e-9 * ones).round(3).tolist()

@@ -15,7 +15,7 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.kernels.grammar import is_legal
 from seqtruth.methods.bayes.sequence_model import SEQUENCES, CrowdHMM, label_scores
-from seqtruth.methods.bayes.word_emissions import Words
+from seqtruth.methods.bayes.word_emissions import WordFeatures
 from seqtruth.methods.bayes.worker_models import ANNOTATOR_MODELS
 from seqtruth.testing import small_crowd
 
@@ -76,7 +76,7 @@ def models(crowd: Crowd):
             for variational in (True, False):
                 model = CrowdHMM(crowd, kind(), sequence=sequence, variational=variational)
                 yield pytest.param(model, None, id=f"{name}-{sequence}-{variational}")
-    full = CrowdHMM(crowd, ANNOTATOR_MODELS["seq"](), words=Words.of(crowd.corpus))
+    full = CrowdHMM(crowd, ANNOTATOR_MODELS["seq"](), words=WordFeatures.of(crowd.corpus))
     yield pytest.param(full, evidence, id="words and evidence")
     yield pytest.param(replace(full, known=known), evidence, id="known")
 
@@ -110,7 +110,7 @@ def test_objective_never_falls_from_one_step_to_the_next(name, sequence, variati
     crowd = small_crowd(1)
     model = CrowdHMM(
         crowd, ANNOTATOR_MODELS[name](0.5, 2.0), sequence=sequence, variational=variational,
-        words=Words.of(crowd.corpus, ("word", "shape")) if text else None,
+        words=WordFeatures.of(crowd.corpus, ("word", "shape")) if text else None,
     )  # fmt: skip
     vote = np.full((crowd.n_tokens, crowd.n_labels), 1 / crowd.n_labels, np.float32)
     for state in (model.start(), model.start(vote)):
@@ -186,7 +186,7 @@ def test_paths_are_legal_in_every_scheme(kind):
 
 def test_words_count_and_speak():
     crowd = tiny_crowd()
-    words = Words.of(crowd.corpus, ("word", "lower"))
+    words = WordFeatures.of(crowd.corpus, ("word", "lower"))
     posterior = np.zeros((crowd.n_tokens, crowd.n_labels), np.float32)
     posterior[:, 0] = 1.0
     counts = words.counts(posterior)
@@ -200,6 +200,6 @@ def test_bad_parameters_are_named():
     with pytest.raises(ParameterError, match="sequence"):
         CrowdHMM(crowd, ANNOTATOR_MODELS["cm"](), sequence="tree")
     with pytest.raises(ParameterError, match="text features"):
-        Words.of(crowd.corpus, ("colour",))
+        WordFeatures.of(crowd.corpus, ("colour",))
     with pytest.raises(DataError, match="tokens"):
-        Words.of(replace(crowd.corpus, tokens=None))
+        WordFeatures.of(replace(crowd.corpus, tokens=None))

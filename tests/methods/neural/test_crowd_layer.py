@@ -7,7 +7,7 @@ import pytest
 
 from neural_crowds import simulated
 from seqtruth.errors import ParameterError
-from seqtruth.methods.neural.crowd_layer import VARIANTS, CrowdLayer
+from seqtruth.methods.neural.crowd_layer import CrowdLayer
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.predictors.torch.bilstm import BiLSTM
 from seqtruth.result import Result
@@ -34,7 +34,7 @@ def crowd_and_truth():
     return simulated(n_sentences=120, careful=4, random=3, seed=0)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", CrowdLayer.variants)
 def test_the_layer_starts_by_changing_nothing(variant):
     p = torch.rand(2, 5, 3).softmax(dim=2)
     said = Said(torch.tensor([0, 1, 1]), torch.tensor([0, 0, 3]), torch.zeros(3, 5))
@@ -42,7 +42,7 @@ def test_the_layer_starts_by_changing_nothing(variant):
     assert torch.equal(found, p[said.sentence])
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", CrowdLayer.variants)
 def test_silent_annotators_add_no_loss_and_no_gradient(variant):
     maps = identity_maps(variant, 3, 2)
     p = torch.rand(1, 4, 2).softmax(dim=2)
@@ -65,7 +65,7 @@ def test_confusions_are_what_the_map_says_of_a_sure_truth():
     assert found[0, 1] == pytest.approx([0.5, 0.5])
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", CrowdLayer.variants)
 def test_careful_annotators_rank_above_random_ones(crowd_and_truth, variant):
     crowd, truth = crowd_and_truth
     result = method(variant=variant).fit(crowd)

@@ -9,7 +9,7 @@ from neural_crowds import simulated
 from seqtruth import archive
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import ParameterError
-from seqtruth.methods.neural.lstm_crowd import VARIANTS, LSTMCrowd, agreement
+from seqtruth.methods.neural.lstm_crowd import LSTMCrowd, agreement
 from seqtruth.predictors.torch.bilstm import BiLSTM
 from seqtruth.result import Result
 
@@ -27,7 +27,7 @@ def crowd_and_truth():
     return simulated(n_sentences=120, careful=4, random=3, seed=0)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", LSTMCrowd.variants)
 def test_careful_annotators_rank_above_random_ones(crowd_and_truth, variant):
     crowd, truth = crowd_and_truth
     result = method(variant=variant).fit(crowd)
@@ -48,7 +48,7 @@ def test_a_vector_takes_up_an_annotators_leaning(tmp_path):
     assert leaning[2] > leaning[1] + 0.5
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", LSTMCrowd.variants)
 def test_same_seed_same_bytes_and_resuming(crowd_and_truth, tmp_path, variant):
     crowd, _ = crowd_and_truth
     whole = method(variant=variant, max_iter=2).fit(crowd)

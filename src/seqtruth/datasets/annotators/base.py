@@ -18,7 +18,7 @@ EXTRA = "annotators"
 TYPES = ("LOC", "MISC", "ORG", "PER")
 
 
-class Span(NamedTuple):
+class Mention(NamedTuple):
     """Tokens from ``start`` up to ``end`` (exclusive), of a type among :data:`TYPES`."""
 
     start: int
@@ -53,10 +53,10 @@ class AutomaticAnnotator(Protocol):
         ...
 
 
-def bio(length: int, spans: Iterable[Span]) -> list[str]:
+def bio(length: int, spans: Iterable[Mention]) -> list[str]:
     """Tags of a sentence; of spans that overlap, the first is kept.
 
-    >>> bio(4, [Span(0, 2, "PER"), Span(1, 3, "ORG"), Span(3, 4, "LOC")])
+    >>> bio(4, [Mention(0, 2, "PER"), Mention(1, 3, "ORG"), Mention(3, 4, "LOC")])
     ['B-PER', 'I-PER', 'O', 'B-LOC']
     """
     tags = ["O"] * length

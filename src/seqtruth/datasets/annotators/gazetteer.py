@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from seqtruth.data.corpus import Corpus
-from seqtruth.datasets.annotators.base import Span, bio, is_capital, ordinary_words, sentences
+from seqtruth.datasets.annotators.base import Mention, bio, is_capital, ordinary_words, sentences
 
 
 @dataclass(frozen=True)
@@ -36,18 +36,18 @@ class Gazetteer:
                 types.setdefault(key, kind)
         return cls(types, max(map(len, types), default=0))
 
-    def find(self, words: list[str], ordinary: frozenset[str] = frozenset()) -> list[Span]:
+    def find(self, words: list[str], ordinary: frozenset[str] = frozenset()) -> list[Mention]:
         """Names in a sentence, from left to right, the longest at each place.
 
         A name begins and ends with a capital, and a single word is none where it is an ordinary one.
         """
-        found: list[Span] = []
+        found: list[Mention] = []
         lower = [word.lower() for word in words]
         start = 0
         while start < len(words):
             end = self._match(words, lower, start, ordinary)
             if end:
-                found.append(Span(start, end, self.types[tuple(lower[start:end])]))
+                found.append(Mention(start, end, self.types[tuple(lower[start:end])]))
             start = max(end, start + 1)
         return found
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from seqtruth.data.corpus import Corpus
 from seqtruth.datasets.annotators.base import (
-    Span,
+    Mention,
     bio,
     documents,
     installed,
@@ -51,7 +51,7 @@ class PersonNames:
             for n in numbers:
                 words = text[n]
                 alone = [
-                    Span(place, place + 1, "PER")
+                    Mention(place, place + 1, "PER")
                     for place, word in enumerate(words)
                     if is_capital(word) and word.lower() in surnames
                 ]
@@ -59,14 +59,14 @@ class PersonNames:
         return tags
 
 
-def full_names(words: list[str], ordinary: frozenset[str]) -> list[Span]:
+def full_names(words: list[str], ordinary: frozenset[str]) -> list[Mention]:
     """Given names and initials followed by a surname, particles between them allowed."""
-    found: list[Span] = []
+    found: list[Mention] = []
     start = 0
     while start < len(words):
         end = _name_end(words, start, ordinary)
         if end:
-            found.append(Span(start, end, "PER"))
+            found.append(Mention(start, end, "PER"))
         start = max(end, start + 1)
     return found
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from seqtruth.data.corpus import Corpus
-from seqtruth.datasets.annotators.base import Span, bio, documents, sentences, version_of
+from seqtruth.datasets.annotators.base import Mention, bio, documents, sentences, version_of
 from seqtruth.errors import InputError, MissingToolError
 
 #: OpenNLP -> CoNLL-2003; dates and amounts have no type there.
@@ -60,7 +60,7 @@ class OpenNLP:
 
     def annotate(self, corpus: Corpus) -> list[list[str]]:
         text = sentences(corpus)
-        spans: list[list[Span]] = [[] for _ in text]
+        spans: list[list[Mention]] = [[] for _ in text]
         order = [[n for n in numbers if text[n]] for numbers in documents(corpus)]
         lines = "\n".join("".join(f"{_line(text[n])}\n" for n in numbers) for numbers in order)
         for model in self._models():
@@ -114,17 +114,17 @@ class OpenNLP:
         return done.stdout
 
 
-def parse(line: str, words: list[str], where: str = "OpenNLP") -> list[Span]:
+def parse(line: str, words: list[str], where: str = "OpenNLP") -> list[Mention]:
     """Spans in a line of the name finder's answer on these words.
 
     >>> parse("<START:person> Ann Lee <END> slept .", ["Ann", "Lee", "slept", "."])
-    [Span(start=0, end=2, type='PER')]
+    [Mention(start=0, end=2, type='PER')]
     """
-    found: list[Span] = []
+    found: list[Mention] = []
     place, start, kind = 0, 0, None
     for piece in line.split():
         if piece == "<END>" and kind is not None:
-            found += [Span(start, place, kind)] if kind else []
+            found += [Mention(start, place, kind)] if kind else []
             kind = None
         elif place < len(words) and piece == words[place]:
             place += 1

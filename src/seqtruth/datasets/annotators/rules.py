@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from seqtruth.data.corpus import Corpus
 from seqtruth.datasets.annotators.base import (
-    Span,
+    Mention,
     bio,
     documents,
     is_capital,
@@ -82,7 +82,7 @@ class RuleCascade:
         return tags
 
 
-def sure_spans(words: list[str], ordinary: frozenset[str]) -> list[Span]:
+def sure_spans(words: list[str], ordinary: frozenset[str]) -> list[Mention]:
     """Names whose type the lists or the words themselves tell."""
     dateline = _dateline(words)
     if dateline:
@@ -90,7 +90,7 @@ def sure_spans(words: list[str], ordinary: frozenset[str]) -> list[Span]:
     lookups = _lookup().find(words, ordinary)
     if is_headline(words):
         return lookups
-    spans: list[Span] = []
+    spans: list[Mention] = []
     for start, end in chunks(words, ordinary):
         spans += _by_grammar(words, start, end)
     return sorted(spans + [one for one in lookups if not _touches(one, spans)])
@@ -116,12 +116,12 @@ def chunks(words: list[str], ordinary: frozenset[str]) -> Iterator[tuple[int, in
         start = max(end, start + 1)
 
 
-def guesses(words: list[str], ordinary: frozenset[str], spans: list[Span]) -> Iterator[Span]:
+def guesses(words: list[str], ordinary: frozenset[str], spans: list[Mention]) -> Iterator[Mention]:
     """Types of the chunks that are left, by their context."""
     if is_headline(words):
         return
     for start, end in chunks(words, ordinary):
-        here = Span(start, end, "PER")
+        here = Mention(start, end, "PER")
         if _touches(here, spans):
             continue
         before = words[start - 1].lower() if start else ""
@@ -151,7 +151,7 @@ def orthomatcher(known: Iterator[tuple[str, str]]) -> Gazetteer:
     return Gazetteer.of(names)
 
 
-def _by_grammar(words: list[str], start: int, end: int) -> list[Span]:
+def _by_grammar(words: list[str], start: int, end: int) -> list[Mention]:
     """The spans in a chunk, or none where nothing in it tells a type."""
     inner = [word.lower() for word in words[start:end]]
     titles = 0
@@ -159,14 +159,14 @@ def _by_grammar(words: list[str], start: int, end: int) -> list[Span]:
         titles += 1
     before = words[start - 1].lower() if start else ""
     if (titles or before in words_of("titles")) and "of" not in inner:
-        return [Span(start + titles, end, "PER")]
+        return [Mention(start + titles, end, "PER")]
     if len(inner) > 1:
         kind = _by_keyword(inner)
         if kind:
-            return [Span(start, end, kind)]
+            return [Mention(start, end, kind)]
     first = words[start]
     if len(inner) > 1 and (inner[0] in words_of("given names") or INITIAL.fullmatch(first)):
-        return [Span(start, end, "PER")]
+        return [Mention(start, end, "PER")]
     return []
 
 
@@ -186,13 +186,13 @@ def _by_keyword(inner: list[str]) -> str | None:
     return None
 
 
-def _dateline(words: list[str]) -> list[Span]:
+def _dateline(words: list[str]) -> list[Mention]:
     """``CITY , Country 1996-08-22``: where a report comes from."""
     if not (2 <= len(words) <= 8 and _DATE.fullmatch(words[-1]) and is_shouted(words[0])):
         return []
     places = [place for place, word in enumerate(words[:-1]) if word == ","]
     edges = [-1, *places, len(words) - 1]
-    return [Span(a + 1, b, "LOC") for a, b in pairwise(edges) if b > a + 1]
+    return [Mention(a + 1, b, "LOC") for a, b in pairwise(edges) if b > a + 1]
 
 
 def _looks_like_a_person(inner: list[str]) -> bool:
@@ -211,7 +211,7 @@ def _over_small_words(words: list[str], place: int) -> int:
     return end if end < len(words) and _is_name_word(words[end]) else place
 
 
-def _touches(one: Span, others: list[Span]) -> bool:
+def _touches(one: Mention, others: list[Mention]) -> bool:
     return any(one.start < other.end and other.start < one.end for other in others)
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from seqtruth.data.corpus import Corpus
-from seqtruth.datasets.annotators.base import EXTRA, Span, bio, installed, sentences, version_of
+from seqtruth.datasets.annotators.base import EXTRA, Mention, bio, installed, sentences, version_of
 from seqtruth.errors import MissingExtraError
 
 #: OntoNotes -> CoNLL-2003; numbers, dates and amounts have no type there.
@@ -57,7 +57,7 @@ class SpacyPipeline:
         ]
 
 
-def _read(words: list[str], entity: Any) -> list[Span]:
+def _read(words: list[str], entity: Any) -> list[Mention]:
     """An entity in CoNLL's terms, as a list of one or none."""
     start, end = entity.start, entity.end
     while start < end and words[start].lower() in _ARTICLES:
@@ -65,7 +65,7 @@ def _read(words: list[str], entity: Any) -> list[Span]:
     while start < end and words[end - 1] in ("'s", "'"):
         end -= 1
     kind = ONTONOTES.get(entity.label_)
-    return [Span(start, end, kind)] if kind and start < end else []
+    return [Mention(start, end, kind)] if kind and start < end else []
 
 
 @cache

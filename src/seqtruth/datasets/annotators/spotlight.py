@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from seqtruth.data.corpus import Corpus
-from seqtruth.datasets.annotators.base import Span, bio, sentences, version_of
+from seqtruth.datasets.annotators.base import Mention, bio, sentences, version_of
 from seqtruth.errors import InputError, MissingToolError, ParameterError
 
 #: Classes of the three ontologies in Spotlight's answers -> CoNLL-2003; the first that fits counts.
@@ -84,7 +84,7 @@ class Spotlight:
     def annotate(self, corpus: Corpus) -> list[list[str]]:
         return [bio(len(words), self._spans(words)) for words in sentences(corpus)]
 
-    def _spans(self, words: list[str]) -> list[Span]:
+    def _spans(self, words: list[str]) -> list[Mention]:
         if not words:
             return []
         resources = self._ask(" ".join(words)).get("Resources", [])
@@ -112,7 +112,7 @@ class Spotlight:
             raise InputError("not an answer of Spotlight", where=self.endpoint)
         return found
 
-    def _read(self, words: list[str], resource: Mapping[str, str]) -> list[Span]:
+    def _read(self, words: list[str], resource: Mapping[str, str]) -> list[Mention]:
         """A linked entity in CoNLL's terms, as a list of one or none."""
         kind = type_of(resource.get("@types", ""), self.ontology)
         if kind is None:
@@ -124,7 +124,7 @@ class Spotlight:
         first = int(resource["@offset"])
         start = bisect_left(starts, first + 1) - 1
         end = bisect_left(starts, first + _units(resource["@surfaceForm"]))
-        return [Span(start, min(end, len(words)), kind)]
+        return [Mention(start, min(end, len(words)), kind)]
 
 
 def type_of(classes: str, ontology: str) -> str | None:

@@ -27,7 +27,7 @@ _DAMAGES = (
 )  # fmt: skip
 
 
-class Rows(NamedTuple):
+class FileRows(NamedTuple):
     """A file's columns, what its metadata say, and its rows with their places."""
 
     columns: tuple[str, ...]
@@ -35,7 +35,7 @@ class Rows(NamedTuple):
     rows: Iterator[tuple[dict[str, Any], str]]
 
 
-def parquet_rows(path: Path) -> Rows:
+def parquet_rows(path: Path) -> FileRows:
     """Rows of a Parquet file."""
     try:
         file = pq.ParquetFile(path)
@@ -44,10 +44,10 @@ def parquet_rows(path: Path) -> Rows:
     except _DAMAGES as error:
         raise _damaged("Parquet", path, error) from None
     pieces = file.iter_batches(ROWS, columns=wanted, use_threads=False)
-    return Rows(tuple(wanted), dict(schema.metadata or {}), _rows("Parquet", path, pieces))
+    return FileRows(tuple(wanted), dict(schema.metadata or {}), _rows("Parquet", path, pieces))
 
 
-def arrow_rows(path: Path) -> Rows:
+def arrow_rows(path: Path) -> FileRows:
     """Rows of an Arrow file, streamed (as ``datasets`` writes) or with a footer."""
     try:
         with open(path, "rb") as file:
@@ -65,7 +65,7 @@ def arrow_rows(path: Path) -> Rows:
             batch.validate(full=True)
             yield batch.select(wanted)
 
-    return Rows(tuple(wanted), dict(schema.metadata or {}), _rows("Arrow", path, pieces()))
+    return FileRows(tuple(wanted), dict(schema.metadata or {}), _rows("Arrow", path, pieces()))
 
 
 def _readable(schema: pa.Schema) -> list[str]:

@@ -26,7 +26,7 @@ from seqtruth.io.documents import Document, Notes
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats import labelled_records as records
 from seqtruth.io.formats.arrow_rows import (
-    Rows,
+    FileRows,
     arrow_rows,
     features,
     json_of,
@@ -69,7 +69,7 @@ def _tell_folder(glimpse: Glimpse) -> float:
 
 def _tell_schema(rows: Any, path: Path) -> float:
     try:
-        found: Rows = rows(path)
+        found: FileRows = rows(path)
     except InputError:
         return 0.3
     if {"task", "worker", "label"} <= set(found.columns):

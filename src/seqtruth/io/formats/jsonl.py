@@ -30,7 +30,7 @@ from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
 from seqtruth.io.files import read_text, write_chunks
 from seqtruth.io.from_documents import CrowdBuilder, Cutting
 from seqtruth.io.records import Collector, given_twice
-from seqtruth.io.text_spans import RowSpans, Span, row_spans, tidy_span
+from seqtruth.io.text_spans import RowSpans, TextSpan, row_spans, tidy_span
 from seqtruth.io.to_documents import Pieces, place_of_sentences
 
 
@@ -290,7 +290,7 @@ def _borders(record: dict[str, Any], text: str, n_tokens: int, where: str) -> li
     return [(pair[0], pair[1]) for pair in pairs]
 
 
-def spans_in(annotator: str, spans: Any, where: str) -> list[Span]:
+def spans_in(annotator: str, spans: Any, where: str) -> list[TextSpan]:
     if not isinstance(spans, list):
         raise InputError(
             f"annotator {annotator!r} must have a list of spans, or null",
@@ -314,7 +314,7 @@ def spans_in(annotator: str, spans: Any, where: str) -> list[Span]:
                 where=where,
                 got=f"{span!r:.60}",
             )
-        found.append(Span(start, end, label))
+        found.append(TextSpan(start, end, label))
     return found
 
 

@@ -38,7 +38,7 @@ from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.checked_values import list_at, name_of, number_of, shown
-from seqtruth.io.formats.label_studio_results import Placer, Span, TextKeys, span_of
+from seqtruth.io.formats.label_studio_results import Placer, Region, TextKeys, span_of
 from seqtruth.io.formats.label_studio_rows import is_row, read_rows, read_table, tell_table
 from seqtruth.io.formats.label_studio_writing import WRITE_OPTIONS, write
 from seqtruth.io.formats.plain_marks import UniqueIds
@@ -135,7 +135,7 @@ class _Tasks:
     def documents(self, task: dict[str, Any], number: int, where: str) -> Iterator[Document]:
         data = task["data"]
         opinions = list(self._opinions(task, where))
-        spans: dict[str, list[Span]] = {}
+        spans: dict[str, list[Region]] = {}
         for _, found in opinions:
             for span in found:
                 spans.setdefault(span.object, []).append(span)
@@ -157,7 +157,7 @@ class _Tasks:
             id_ = name if len(wanted) == 1 else f"{name}/{key}"
             yield Document(id_, data[key], made, where=where, source=source)
 
-    def _opinions(self, task: dict[str, Any], where: str) -> Iterator[tuple[Opinion, list[Span]]]:
+    def _opinions(self, task: dict[str, Any], where: str) -> Iterator[tuple[Opinion, list[Region]]]:
         annotations = task.get("annotations", task.get("completions"))
         persons = []
         for index, annotation in enumerate(list_at(annotations, "annotations", where), 1):
@@ -182,7 +182,7 @@ class _Tasks:
 
     def _predictions(
         self, task: dict[str, Any], where: str
-    ) -> Iterator[tuple[Opinion, list[Span]]]:
+    ) -> Iterator[tuple[Opinion, list[Region]]]:
         for prediction in list_at(task.get("predictions"), "predictions", where):
             if not isinstance(prediction, dict):
                 self.notes.left_out("prediction known only by its number", where)
@@ -192,7 +192,7 @@ class _Tasks:
             opinion = Opinion(name, role="model", score=score, time=_time(prediction))
             yield opinion, self._spans(prediction, where)
 
-    def _spans(self, annotation: dict[str, Any], where: str) -> list[Span]:
+    def _spans(self, annotation: dict[str, Any], where: str) -> list[Region]:
         results = list_at(annotation.get("result"), "result", where)
         self.results += len(results)
         spans = []
@@ -229,7 +229,7 @@ class _Tasks:
 
 
 def _marks(
-    placer: Placer, spans: list[Span], keys: dict[str, str | None], key: str
+    placer: Placer, spans: list[Region], keys: dict[str, str | None], key: str
 ) -> tuple[Mark, ...]:
     return tuple(mark for span in spans if keys[span.object] == key for mark in placer.marks(span))
 

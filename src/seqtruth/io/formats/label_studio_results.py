@@ -24,7 +24,7 @@ _RENDERED = ("hypertextlabels", "paragraphlabels")
 _RELATION = "relation"
 
 
-class Span(NamedTuple):
+class Region(NamedTuple):
     """A result that marks text, before the text is known."""
 
     start: int
@@ -36,7 +36,7 @@ class Span(NamedTuple):
     score: float | None
 
 
-def span_of(result: object, notes: Notes, where: str) -> Span | None:
+def span_of(result: object, notes: Notes, where: str) -> Region | None:
     """The span of a result; noted where it is something else."""
     if not isinstance(result, dict):
         notes.left_out("result that is no object", where)
@@ -57,7 +57,7 @@ def span_of(result: object, notes: Notes, where: str) -> Span | None:
     return None
 
 
-def _span(result: dict[str, Any], value: dict[str, Any], notes: Notes, where: str) -> Span | None:
+def _span(result: dict[str, Any], value: dict[str, Any], notes: Notes, where: str) -> Region | None:
     start, end, labels = value["start"], value["end"], value["labels"]
     if type(start) is not int or type(end) is not int:  # the usual case goes fast
         start, end = whole_of(start), whole_of(end)
@@ -70,7 +70,7 @@ def _span(result: dict[str, Any], value: dict[str, Any], notes: Notes, where: st
         notes.left_out("mark without a label", where)
         return None
     source, said, score = result.get("source"), value.get("text"), result.get("score")
-    return Span(
+    return Region(
         start, end, labels,
         said if type(said) is str else None,
         name_of(result.get("to_name")) or "",
@@ -86,7 +86,7 @@ class TextKeys:
     chosen: str | None = None
     known: dict[str, str] = field(default_factory=dict)
 
-    def find(self, data: dict[str, Any], spans: list[Span], where: str) -> str | None:
+    def find(self, data: dict[str, Any], spans: list[Region], where: str) -> str | None:
         """The key of the text that these spans, all of one object, mark; None where there is no text."""
         wanted = spans[0].object if spans else ""
         key = self.chosen or self.known.get(wanted)
@@ -106,7 +106,7 @@ class TextKeys:
                 )  # fmt: skip
         return key
 
-    def _guess(self, data: dict[str, Any], spans: list[Span], where: str) -> str | None:
+    def _guess(self, data: dict[str, Any], spans: list[Region], where: str) -> str | None:
         texts = [key for key, value in data.items() if isinstance(value, str)]
         named = {span.source for span in spans} | {span.object for span in spans}
         for key in (*(key for key in texts if key in named), *(self.known.values()), "text"):
@@ -124,7 +124,7 @@ class TextKeys:
         )  # fmt: skip
 
 
-def _fit(text: str, spans: list[Span]) -> bool:
+def _fit(text: str, spans: list[Region]) -> bool:
     return not spans or any(
         text[span.start : span.end] == span.said if span.said else span.end <= len(text)
         for span in spans
@@ -143,7 +143,7 @@ class Placer:
         wide = units != "points" and len(text.encode("utf-16-le")) > 2 * len(text)
         self._to_points = utf16_to_points(text) if wide else None
 
-    def marks(self, span: Span) -> list[Mark]:
+    def marks(self, span: Region) -> list[Mark]:
         start, end = self._place(span)
         if start == end:
             self.notes.left_out("zero-width mark", self.where)
@@ -157,7 +157,7 @@ class Placer:
             return [Mark(start, end, label, score=span.score) for label in span.labels]
         return []
 
-    def _place(self, span: Span) -> tuple[int, int]:
+    def _place(self, span: Region) -> tuple[int, int]:
         if self._to_points is not None:
             start, end = self._to_points(span.start), self._to_points(span.end)
             if self.units == "utf16":

@@ -20,7 +20,7 @@ from seqtruth.io.chunks import file_chunks
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import Glimpse
 from seqtruth.io.formats.checked_values import name_of, shown
-from seqtruth.io.formats.label_studio_results import Placer, Span, TextKeys, span_of
+from seqtruth.io.formats.label_studio_results import Placer, Region, TextKeys, span_of
 from seqtruth.io.json_records import JsonRecord, parse_json
 from seqtruth.io.json_split import LARGEST
 
@@ -106,7 +106,7 @@ class _Task:
 
     def __init__(self, row: dict[str, Any], where: str) -> None:
         self.row, self.where = row, where
-        self.spans: list[tuple[Opinion, list[Span]]] = []
+        self.spans: list[tuple[Opinion, list[Region]]] = []
 
     def document(self, name: str, notes: Notes, keys: TextKeys, units: str) -> Document | None:
         data = {key: value for key, value in self.row.items() if key not in OWN}
@@ -159,7 +159,7 @@ def read_rows(
             yield document
 
 
-def _row_spans(row: dict[str, Any], notes: Notes, where: str) -> list[Span]:
+def _row_spans(row: dict[str, Any], notes: Notes, where: str) -> list[Region]:
     spans = []
     for column, values in row.items():
         if column in OWN or not isinstance(values, list):

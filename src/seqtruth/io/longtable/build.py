@@ -20,7 +20,7 @@ from seqtruth.errors import DataError, InputError
 from seqtruth.io.assemble import Columns, as_input_error, fault_of, find_scheme, offsets_of
 from seqtruth.io.longtable import runs as kernels
 from seqtruth.io.longtable.codes import (
-    Coded,
+    CodedColumn,
     NotWhole,
     Numbering,
     in_order_of_appearance,
@@ -94,7 +94,7 @@ class Coder:
             self.tokens.recode(self._text(batch, "token", first_row)) if "token" in given else None,
         )
 
-    def _text(self, batch: pa.RecordBatch, column: str, first_row: int) -> Coded:
+    def _text(self, batch: pa.RecordBatch, column: str, first_row: int) -> CodedColumn:
         try:
             return text_codes(batch.column(column))
         except (pa.ArrowException, ValueError) as error:
@@ -124,7 +124,7 @@ class Coder:
                 fix=str(error)[:80],
             ) from None
 
-    def _annotators(self, annotator: Coded, starts: I32) -> I32:
+    def _annotators(self, annotator: CodedColumn, starts: I32) -> I32:
         """Annotators of the runs; they are numbered in the order in which they come."""
         codes = annotator.codes[starts]
         used = in_order_of_appearance(codes, len(annotator.names))
@@ -132,14 +132,14 @@ class Coder:
         numbers[used] = self.annotators.of(annotator.names.take(pa.array(used)))[:-1]
         return numbers[codes]
 
-    def _labels(self, label: Coded) -> Tags:
+    def _labels(self, label: CodedColumn) -> Tags:
         if (
             len(label.names) > MAX_ONE_BYTE_LABELS
         ):  # a categorical may list labels that are in no row
             used, inverse = np.unique(label.codes, return_inverse=True)
             names = label.names.take(pa.array(np.maximum(used, 0)))
             missing = int(used[0] < 0)
-            label = Coded(inverse.astype(np.int32) - np.int32(missing), names[missing:])
+            label = CodedColumn(inverse.astype(np.int32) - np.int32(missing), names[missing:])
         codes = self.labels.recode(label)
         if len(self.labels) > MAX_LABELS:
             raise InputError(
@@ -179,7 +179,7 @@ def _border(runs: Runs, n_rows: int) -> int:
     return int(runs.task[run]) if run < len(runs.task) else 0
 
 
-class Rows(NamedTuple):
+class TableRows(NamedTuple):
     """Sentences and annotators' rows; the tags are numbers of the coder's labels.
 
     Parameters
@@ -202,7 +202,7 @@ class Rows(NamedTuple):
         return offsets_of(np.diff(self.corpus.token_offsets)[self.row_sentence])
 
 
-def count_rows(rows: Rows | Crowd, n_annotators: int, n_labels: int) -> dict[str, I64]:
+def count_rows(rows: TableRows | Crowd, n_annotators: int, n_labels: int) -> dict[str, I64]:
     """What a scan adds up: sizes, tags and sentences of each annotator, and pairs of labels."""
     offsets = rows.row_offsets
     return {
@@ -213,7 +213,7 @@ def count_rows(rows: Rows | Crowd, n_annotators: int, n_labels: int) -> dict[str
     }
 
 
-def lay_out_rows(coder: Coder, runs: Runs, needs_text: bool = False) -> Rows:
+def lay_out_rows(coder: Coder, runs: Runs, needs_text: bool = False) -> TableRows:
     """Sort runs by sentence and annotator; raises where rows lack, repeat or contradict.
 
     Parameters
@@ -262,7 +262,7 @@ def lay_out_rows(coder: Coder, runs: Runs, needs_text: bool = False) -> Rows:
         run = int(np.argmax(mine & (first <= token) & (token < first + lengths)))
         return runs.first_row + int(start[run]) + token - int(first[run])
 
-    return Rows(corpus, sentence, annotator, tags, place)
+    return TableRows(corpus, sentence, annotator, tags, place)
 
 
 def _documents(
@@ -329,7 +329,7 @@ def _repeat(coder: Coder, runs: Runs, row: int, at: Callable[[int], str]) -> Inp
     )
 
 
-def make_crowd(coder: Coder, rows: Rows, scheme: str | None) -> Crowd:
+def make_crowd(coder: Coder, rows: TableRows, scheme: str | None) -> Crowd:
     """The crowd, in the scheme given or detected."""
     pairs = count_pairs(rows.tags, rows.row_offsets, len(coder.labels))
     rules = find_rules(coder, pairs, scheme, rows)
@@ -344,7 +344,9 @@ def make_crowd(coder: Coder, rows: Rows, scheme: str | None) -> Crowd:
     )
 
 
-def find_rules(coder: Coder, pairs: I64, scheme: str | None, rows: Rows | None = None) -> Scheme:
+def find_rules(
+    coder: Coder, pairs: I64, scheme: str | None, rows: TableRows | None = None
+) -> Scheme:
     """The scheme of the labels counted in ``pairs``; a fault is placed where ``rows`` are at hand."""
     labels = coder.labels.names.to_pylist()
     counts = pairs.sum(axis=0)
@@ -358,7 +360,7 @@ def find_rules(coder: Coder, pairs: I64, scheme: str | None, rows: Rows | None =
         raise as_input_error(error, coder.name) from None
 
 
-def _raise_first_fault(coder: Coder, rows: Rows, kind: str) -> None:
+def _raise_first_fault(coder: Coder, rows: TableRows, kind: str) -> None:
     columns = Columns(
         coder.name,
         rows.corpus,

@@ -20,7 +20,7 @@ TEXT = pa.large_string()
 _DIGITS = r"^-?[0-9]{1,15}(\.0)?$"  # fifteen digits fit an int64; pandas makes 3 into 3.0
 
 
-class Coded(NamedTuple):
+class CodedColumn(NamedTuple):
     """A column of text.
 
     Parameters
@@ -33,7 +33,7 @@ class Coded(NamedTuple):
     names: pa.Array
 
 
-def text_codes(column: pa.Array) -> Coded:
+def text_codes(column: pa.Array) -> CodedColumn:
     """A column of anything that can be spelled; Arrow's errors come through."""
     if not pa.types.is_dictionary(column.type):
         try:
@@ -53,7 +53,7 @@ def text_codes(column: pa.Array) -> Coded:
     if empty.any():
         number = np.append(np.where(empty, -1, np.arange(len(names))), -1).astype(np.int32)
         codes = number[codes]
-    return Coded(codes, names)
+    return CodedColumn(codes, names)
 
 
 class NotWhole(ValueError):
@@ -126,7 +126,7 @@ class Numbering:
         self._last = names, numbers
         return numbers
 
-    def recode(self, coded: Coded) -> I32:
+    def recode(self, coded: CodedColumn) -> I32:
         """The column's codes as numbers."""
         numbers = self.of(coded.names)
         if np.array_equal(numbers[:-1], np.arange(len(numbers) - 1)):

@@ -1,7 +1,7 @@
 """Parquet tables larger than memory: one scan for the facts, then crowd after crowd, in file order.
 
 A table is a file, a folder of files (in the order of their names) or a pattern such as
-``labels/*.parquet``. Rows of one task must be neighbours. Parts are whole tasks and end where they
+``labels/*.parquet``. TableRows of one task must be neighbours. Parts are whole tasks and end where they
 have reached :data:`PART_ROWS` rows, so that every pass over the table gives the same parts.
 """
 
@@ -23,7 +23,7 @@ from seqtruth.errors import InputError
 from seqtruth.io.longtable.ahead import ahead
 from seqtruth.io.longtable.build import (
     Coder,
-    Rows,
+    TableRows,
     count_rows,
     find_rules,
     lay_out_rows,
@@ -222,7 +222,7 @@ def _parts(table: Batches, coder: Coder) -> Iterator[Runs]:
     return whole_tasks(coded(), PART_ROWS)
 
 
-def _laid_out(table: Batches, coder: Coder) -> Iterator[tuple[Runs, Rows]]:
+def _laid_out(table: Batches, coder: Coder) -> Iterator[tuple[Runs, TableRows]]:
     for runs in _parts(table, coder):
         yield runs, lay_out_rows(coder, runs)
         pa.default_memory_pool().release_unused()
@@ -237,7 +237,7 @@ class _Counts:
         self.annotator_sentences = self.annotator_tokens = np.zeros(0, np.int64)
         self._keys: list[U64] = []
 
-    def add(self, coder: Coder, runs: Runs, rows: Rows) -> None:
+    def add(self, coder: Coder, runs: Runs, rows: TableRows) -> None:
         # The coder may be ahead by one part: what it knows by now is enough for this one.
         n_labels, n_annotators = len(coder.labels), len(coder.annotators)
         found = count_rows(rows, n_annotators, n_labels)

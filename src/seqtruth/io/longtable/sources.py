@@ -51,7 +51,7 @@ class Batches(NamedTuple):
     where: Callable[[int], str]
 
 
-class Source(NamedTuple):
+class TableSource(NamedTuple):
     """A table in memory, and how to name the place of one of its rows."""
 
     name: str
@@ -115,7 +115,7 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _checked(source: Source) -> Source:
+def _checked(source: TableSource) -> TableSource:
     names = source.table.column_names
     check_names(source.name, names)
     if not source.table.num_rows:
@@ -138,7 +138,7 @@ def check_names(name: str, names: list[str]) -> None:
             raise InputError(f"column {column!r} is there twice", where=name)
 
 
-def load_delimited(path: Path, delimiter: str, quoting: bool = True) -> Source:
+def load_delimited(path: Path, delimiter: str, quoting: bool = True) -> TableSource:
     """A CSV or TSV file; all fields are text."""
     data = read_text(path)
     names = header(data, delimiter)
@@ -173,7 +173,7 @@ def load_delimited(path: Path, delimiter: str, quoting: bool = True) -> Source:
         return f"{path}:{_line(data, delimiter, quoting, row + 1)}"
 
     _check_quotes(table, where)
-    return _checked(Source(str(path), table, where))
+    return _checked(TableSource(str(path), table, where))
 
 
 def _check_quotes(table: pa.Table, where: Callable[[int], str]) -> None:
@@ -300,7 +300,7 @@ def stream_parquet(
         raise InputError("not a readable Parquet file", where=str(path), got="too few rows")
 
 
-def load_parquet(path: Path, file: pq.ParquetFile | None = None) -> Source:
+def load_parquet(path: Path, file: pq.ParquetFile | None = None) -> TableSource:
     """A Parquet file, whole."""
     file = open_parquet(path) if file is None else file
     wanted = [name for name in KNOWN if name in file.schema_arrow.names]
@@ -309,7 +309,7 @@ def load_parquet(path: Path, file: pq.ParquetFile | None = None) -> Source:
         table.validate(full=True)
     except _DAMAGES as error:
         raise _damaged(path, error) from None
-    return _checked(Source(str(path), table, lambda row: f"{path}: row {row + 1}"))
+    return _checked(TableSource(str(path), table, lambda row: f"{path}: row {row + 1}"))
 
 
 def batches_of_parquet(path: Path, file: pq.ParquetFile) -> Batches:
@@ -327,7 +327,7 @@ def batches_of_parquet(path: Path, file: pq.ParquetFile) -> Batches:
     )
 
 
-def load_frame(frame: Any) -> Source:
+def load_frame(frame: Any) -> TableSource:
     """A pandas, Polars or Arrow frame, or anything else that speaks the Arrow C stream."""
     try:
         if type(frame).__module__.partition(".")[0] == "pandas":
@@ -340,7 +340,7 @@ def load_frame(frame: Any) -> Source:
             got=type(frame).__name__,
             fix=f"give a path or a pandas, Polars or Arrow frame ({str(error)[:60]})",
         ) from None
-    return _checked(Source("frame", table, lambda row: f"frame: row {row + 1}"))
+    return _checked(TableSource("frame", table, lambda row: f"frame: row {row + 1}"))
 
 
 def _check_lines(table: pa.Table, path: Path) -> None:

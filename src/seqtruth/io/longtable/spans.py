@@ -16,9 +16,9 @@ import pyarrow as pa
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataError, InputError
 from seqtruth.io.assemble import sentence_documents
-from seqtruth.io.longtable.sources import Source
+from seqtruth.io.longtable.sources import TableSource
 from seqtruth.io.records import Collector
-from seqtruth.io.text_spans import Span, row_spans
+from seqtruth.io.text_spans import TextSpan, row_spans
 
 
 @dataclass
@@ -27,10 +27,10 @@ class _Task:
 
     first_row: int
     given: dict[str, Any] = field(default_factory=dict)
-    marked: dict[str, list[Span] | None] = field(default_factory=dict)
+    marked: dict[str, list[TextSpan] | None] = field(default_factory=dict)
 
 
-def read_span_rows(source: Source, scheme: str | None) -> Crowd:
+def read_span_rows(source: TableSource, scheme: str | None) -> Crowd:
     """Read a table with the columns task, worker, start, end, label and text or tokens."""
     unit = "text" if source.has("text") else "tokens"
     if not source.has(unit):
@@ -68,7 +68,7 @@ def read_span_rows(source: Source, scheme: str | None) -> Crowd:
             spans = found.marked.setdefault(annotator, [])
             if all(span):
                 assert spans is not None
-                spans.append(Span(starts[row], ends[row], label))
+                spans.append(TextSpan(starts[row], ends[row], label))
     collector = Collector(source.name)
     for name, task_rows in tasks.items():
         try:
@@ -79,7 +79,7 @@ def read_span_rows(source: Source, scheme: str | None) -> Crowd:
     return collector.crowd(scheme)
 
 
-def _texts(source: Source, unit: str) -> list[Any]:
+def _texts(source: TableSource, unit: str) -> list[Any]:
     kind = source.table.column(unit).type
     if unit == "tokens" and (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
         lists: list[list[str] | None] = source.table.column(unit).to_pylist()

@@ -21,7 +21,7 @@ from seqtruth.io.longtable.build import Coder, lay_out_rows, make_crowd
 from seqtruth.io.longtable.runs import join
 from seqtruth.io.longtable.sources import (
     Batches,
-    Source,
+    TableSource,
     batches_of_parquet,
     load_delimited,
     load_frame,
@@ -58,7 +58,7 @@ def read_frame(frame: Any, scheme: str | None = None) -> Crowd:
     return read_source(load_frame(frame), scheme)
 
 
-def read_source(source: Source, scheme: str | None) -> Crowd:
+def read_source(source: TableSource, scheme: str | None) -> Crowd:
     """Read a table of either level."""
     if source.has("start") != source.has("end"):
         raise InputError("a table with spans needs both columns, start and end", where=source.name)

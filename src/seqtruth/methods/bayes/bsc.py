@@ -9,7 +9,7 @@ from typing import ClassVar
 from seqtruth.errors import ParameterError
 from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.bayes.sequence_model import CrowdHMM, fit, majority
-from seqtruth.methods.bayes.word_emissions import NO_WORDS, Words
+from seqtruth.methods.bayes.word_emissions import NO_WORDS, WordFeatures
 from seqtruth.methods.bayes.worker_models import (
     ANNOTATOR_MODELS,
     Sequential,
@@ -126,7 +126,7 @@ class BSC(Seeded):
             accuracy=known_accuracies(task.parts, self.reliability),
             silent=task.silent,
             chain=self.chain,
-            words=Words.of(task.crowd.corpus) if self.text_features else None,
+            words=WordFeatures.of(task.crowd.corpus) if self.text_features else None,
             word=self.word,
         )
 

@@ -16,7 +16,7 @@ from seqtruth.methods.bayes.sequence_model import (
     majority,
     posteriors,
 )
-from seqtruth.methods.bayes.word_emissions import NO_WORDS, Words
+from seqtruth.methods.bayes.word_emissions import NO_WORDS, WordFeatures
 from seqtruth.methods.bayes.worker_models import (
     ANNOTATOR_MODELS,
     ConfusionMatrix,
@@ -113,7 +113,7 @@ class HMMCrowd(Aggregator):
             accuracy=known_accuracies(task.parts, self.reliability),
             silent=task.silent,
             chain=self.smoothing,
-            words=Words.of(task.crowd.corpus) if self.text_features else None,
+            words=WordFeatures.of(task.crowd.corpus) if self.text_features else None,
             word=self.word,
             variational=self.variational,
         )

@@ -34,7 +34,7 @@ from seqtruth.kernels.threads import chunk_bounds, map_chunks
 from seqtruth.kernels.views import CrowdView
 from seqtruth.methods.abstention import possible_labels, without_silence
 from seqtruth.methods.bayes import dirichlet
-from seqtruth.methods.bayes.word_emissions import Words
+from seqtruth.methods.bayes.word_emissions import WordFeatures
 from seqtruth.methods.bayes.worker_models import WorkerModel, information
 from seqtruth.methods.loop import Round, State, iterate
 from seqtruth.methods.task import Decision, Outcome, Task
@@ -110,7 +110,7 @@ class CrowdHMM:
     accuracy: F64 | None = None
     sequence: str = "markov"
     chain: float = 1.0
-    words: Words | None = None
+    words: WordFeatures | None = None
     word: float = 0.1
     variational: bool = True
     silent: Bool | None = None
@@ -269,7 +269,9 @@ def posteriors(part: Crowd, tables: Tables, known: Tags | None = None) -> F32:
     return expected_counts(part.view, *tables.on(part), known).posterior
 
 
-def _expected_sums(part: Crowd, tables: Tables, known: Tags | None, words: Words | None) -> Sums:
+def _expected_sums(
+    part: Crowd, tables: Tables, known: Tags | None, words: WordFeatures | None
+) -> Sums:
     found = expected_counts(part.view, *tables.on(part), known, keep_posterior=words is not None)
     sums = {
         "annotators": found.annotators,

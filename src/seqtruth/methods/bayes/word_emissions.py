@@ -47,7 +47,7 @@ FEATURES: dict[str, Callable[[str], str]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class WordFeatures:
     """The tokens' features as numbers.
 
     Parameters
@@ -61,7 +61,7 @@ class Words:
     sizes: tuple[int, ...]
 
     @classmethod
-    def of(cls, corpus: Corpus, names: tuple[str, ...] = ("word",)) -> Words:
+    def of(cls, corpus: Corpus, names: tuple[str, ...] = ("word",)) -> WordFeatures:
         """Number the features, alphabetically, so that the order of sentences does not matter."""
         if corpus.tokens is None:
             raise DataError(

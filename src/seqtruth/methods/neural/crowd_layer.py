@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from seqtruth.errors import ParameterError
-from seqtruth.kernels.arrays import F64, Tags
-from seqtruth.methods.base import Seeded, check_positive
-from seqtruth.methods.bayes.dawid_skene import information
-from seqtruth.methods.task import Decision, Outcome, Task
+from seqtruth.kernels.arrays import F32, F64, Tags
+from seqtruth.methods.neural.base import TaggerFromCrowd
+from seqtruth.methods.task import Outcome, Task
 from seqtruth.methods.vote.weighted import weighted_vote
-from seqtruth.predictors.tagger import Tagger
-from seqtruth.predictors.torch.bilstm import BiLSTM
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,11 +19,9 @@ if TYPE_CHECKING:
     from seqtruth.methods.neural.training import Epoch, Loss, Said
     from seqtruth.predictors.torch.network import Batch
 
-VARIANTS = ("MW", "VW", "VW+B", "S")
-
 
 @dataclass(frozen=True, kw_only=True)
-class CrowdLayer(Seeded):
+class CrowdLayer(TaggerFromCrowd):
     """One map per annotator from the tagger's opinion to what they would say.
 
     p_i = soft-max output of a tagger at token i (the bottleneck),
@@ -54,7 +49,7 @@ class CrowdLayer(Seeded):
         ``nguyen_val``, and ``MW`` drifts from the truth when trained longer.
     pretrain : epochs on the majority vote before the crowd layer is put on (the authors': 5 for MW).
     max_iter : epochs after those. The learning rate runs one cycle over all of them, so the run
-        always ends at the last; ``stop_reason`` says ``"max_iter"``.
+        always ends at the last; ``stop_reason`` says ``"rounds"``.
     crowd_rate : peak learning rate of the maps.
     predictor : the network and how it is trained; its ``epochs``, ``output`` and ``seed`` are not
         used.
@@ -76,34 +71,15 @@ class CrowdLayer(Seeded):
     """
 
     name: ClassVar[str] = "dl-cl"
-    promises_legal: ClassVar[bool] = True
-    #: The extra it needs.
-    extra: ClassVar[str] = "torch"
-    exempt: ClassVar[dict[str, str]] = {
-        "check_unanimous_labels_come_back": (
-            "labels are a trained tagger's opinion and not a vote: one odd label may be outlearnt"
-        ),
-        "check_never_below_the_vote": (
-            "labels are a trained tagger's opinion, and a few hundred sentences do not train a network"
-        ),
-    }
+    variants: ClassVar[tuple[str, ...]] = ("MW", "VW", "VW+B", "S")
 
     variant: str = "VW"
     pretrain: int = 3
     max_iter: int = 5
     crowd_rate: float = 0.02
-    predictor: BiLSTM = field(default_factory=BiLSTM)
-
-    @property
-    def trains_tagger(self) -> bool:
-        return True
 
     def __post_init__(self) -> None:
-        check_positive(max_iter=self.max_iter, crowd_rate=self.crowd_rate)
-        if self.variant not in VARIANTS:
-            raise ParameterError(
-                f"variant must be one of {', '.join(VARIANTS)}", got=repr(self.variant)
-            )
+        super().__post_init__()
         if self.pretrain < 0:
             raise ParameterError("pretrain must not be negative", got=str(self.pretrain))
 
@@ -122,20 +98,12 @@ class CrowdLayer(Seeded):
             self._loss(maps, np.where(voted, vote.tags, vote.tags.dtype.type(-1))),
             self.pretrain + self.max_iter,
         )  # fmt: skip
-        history = training.run(task)
-        probabilities = training.probabilities()
-        placed = neural.put_back(neural.decode(probabilities, data), probabilities, data, task)
-        confusion = confusions(self.variant, maps, crowd.n_labels)
-        prior = probabilities.mean(axis=0, dtype=np.float64) + 1e-9
-        weight = information(confusion, prior)
-        learnt = training.steps > 0
-        return Outcome(
-            Decision(placed.tags, placed.probabilities, np.full(crowd.n_sentences, learnt)),
-            neural.annotators_back(weight, data),
-            history,
-            Tagger(training.predictor, crowd.scheme) if learnt else None,
-            neural.annotators_back(confusion, data).astype(np.float32),
-        )
+
+        def habits(probabilities: F32) -> tuple[F64, F64]:
+            prior = probabilities.mean(axis=0, dtype=np.float64) + 1e-9
+            return confusions(self.variant, maps, crowd.n_labels), prior
+
+        return self._taught(training, task, habits)
 
     def _loss(self, maps: dict[str, Tensor], vote: Tags) -> Loss:
         def loss(epoch: Epoch, batch: Batch, said: Said, known: Tensor) -> dict[str, Tensor]:

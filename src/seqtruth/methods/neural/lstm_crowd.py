@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -11,11 +11,9 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F32, F64
 from seqtruth.kernels.estep import expected_counts
-from seqtruth.methods.base import Seeded, check_positive
-from seqtruth.methods.bayes.dawid_skene import information
-from seqtruth.methods.task import Decision, Outcome, Task
-from seqtruth.predictors.tagger import Tagger
-from seqtruth.predictors.torch.bilstm import BiLSTM
+from seqtruth.methods.base import check_positive
+from seqtruth.methods.neural.base import TaggerFromCrowd
+from seqtruth.methods.task import Outcome, Task
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,11 +21,9 @@ if TYPE_CHECKING:
     from seqtruth.methods.neural.training import Epoch, Loss, Said
     from seqtruth.predictors.torch.network import Batch
 
-VARIANTS = ("add", "cat")
-
 
 @dataclass(frozen=True, kw_only=True)
-class LSTMCrowd(Seeded):
+class LSTMCrowd(TaggerFromCrowd):
     """BiLSTM-CRF in which every annotator's habits are a vector, left out when predicting.
 
     For annotator j, with h_i what the LSTM has read at token i:
@@ -50,7 +46,7 @@ class LSTMCrowd(Seeded):
     width : length of the vectors of ``cat``.
     penalty : pulls vectors to zero, so that what is common to all stays in the tagger.
     max_iter : epochs. The learning rate runs one cycle over them, so the run always ends at the
-        last; ``stop_reason`` says ``"max_iter"``.
+        last; ``stop_reason`` says ``"rounds"``.
     crowd_rate : peak learning rate of the vectors.
     predictor : the network and how it is trained; its ``epochs``, ``output`` and ``seed`` are not
         used.
@@ -69,35 +65,15 @@ class LSTMCrowd(Seeded):
     """
 
     name: ClassVar[str] = "lstm-crowd"
-    promises_legal: ClassVar[bool] = True
-    #: The extra it needs.
-    extra: ClassVar[str] = "torch"
-    exempt: ClassVar[dict[str, str]] = {
-        "check_unanimous_labels_come_back": (
-            "labels are a trained tagger's opinion and not a vote: one odd label may be outlearnt"
-        ),
-        "check_never_below_the_vote": (
-            "labels are a trained tagger's opinion, and a few hundred sentences do not train a network"
-        ),
-    }
+    variants: ClassVar[tuple[str, ...]] = ("cat", "add")
 
     variant: str = "cat"
     width: int = 16
     penalty: float = 0.01
-    max_iter: int = 8
-    crowd_rate: float = 0.01
-    predictor: BiLSTM = field(default_factory=BiLSTM)
-
-    @property
-    def trains_tagger(self) -> bool:
-        return True
 
     def __post_init__(self) -> None:
-        check_positive(max_iter=self.max_iter, crowd_rate=self.crowd_rate, width=self.width)
-        if self.variant not in VARIANTS:
-            raise ParameterError(
-                f"variant must be one of {', '.join(VARIANTS)}", got=repr(self.variant)
-            )
+        super().__post_init__()
+        check_positive(width=self.width)
         if not self.penalty >= 0:
             raise ParameterError("penalty must not be negative", got=str(self.penalty))
 
@@ -111,18 +87,7 @@ class LSTMCrowd(Seeded):
         training = neural.Training(
             model, data, vectors, self.crowd_rate, self._loss(vectors), self.max_iter
         )
-        history = training.run(task)
-        probabilities = training.probabilities()
-        placed = neural.put_back(neural.decode(probabilities, data), probabilities, data, task)
-        confusion, prior = agreement(crowd, probabilities)
-        learnt = training.steps > 0
-        return Outcome(
-            Decision(placed.tags, placed.probabilities, np.full(crowd.n_sentences, learnt)),
-            neural.annotators_back(information(confusion, prior), data),
-            history,
-            Tagger(model, crowd.scheme) if learnt else None,
-            neural.annotators_back(confusion, data).astype(np.float32),
-        )
+        return self._taught(training, task, lambda opinions: agreement(crowd, opinions))
 
     def _vectors(self, n_annotators: int, n_labels: int, hidden: int) -> dict[str, Tensor]:
         """One vector per annotator and, for ``cat``, the columns of P that it meets."""

@@ -28,7 +28,7 @@ from seqtruth.methods.task import Task
 from seqtruth.predictors.base import as_corpus
 from seqtruth.predictors.torch.bilstm import BiLSTM
 from seqtruth.predictors.torch.lexicon import Schedule
-from seqtruth.predictors.torch.network import Batch, Network, Words
+from seqtruth.predictors.torch.network import Batch, BatchedCorpus, Network
 from seqtruth.predictors.torch.training import Trainer
 
 try:
@@ -111,7 +111,7 @@ class Training:
     loss: Loss
     epochs: int
     network: Network = field(init=False)
-    words: Words = field(init=False)
+    words: BatchedCorpus = field(init=False)
 
     def __post_init__(self) -> None:
         crowd, model = self.data.crowd, self.predictor

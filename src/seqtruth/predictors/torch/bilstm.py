@@ -21,7 +21,7 @@ from seqtruth.predictors.torch.vectors import CHOICES, choose
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from seqtruth.predictors.torch.network import Network, Words
+    from seqtruth.predictors.torch.network import BatchedCorpus, Network
 
 OUTPUTS = ("crf", "softmax")
 
@@ -140,10 +140,10 @@ class BiLSTM:
     def predict_proba(self, tokens: Tokens) -> F32:
         if self._network is None or self._lexicon is None:
             raise DataError("the predictor has not been trained", fix="call fit first")
-        from seqtruth.predictors.torch.network import Words
+        from seqtruth.predictors.torch.network import BatchedCorpus
 
         corpus = as_corpus(tokens)
-        words = Words(self._lexicon.encode(corpus, grow=False))
+        words = BatchedCorpus(self._lexicon.encode(corpus, grow=False))
         return self.probabilities(self._network.scores_of(words), corpus)
 
     def probabilities(self, scores: F32, corpus: Corpus) -> F32:
@@ -162,7 +162,7 @@ class BiLSTM:
         parts = Chain(chain[-2].copy(), chain[:-2].copy(), chain[-1].copy())
         return forward_backward(scores, corpus.token_offsets, parts).marginals
 
-    def prepare(self, corpus: Corpus, scheme: Scheme) -> tuple[Network, Words]:
+    def prepare(self, corpus: Corpus, scheme: Scheme) -> tuple[Network, BatchedCorpus]:
         """The network, made or grown for these words, and the words in its numbers.
 
         Parameters
@@ -170,14 +170,14 @@ class BiLSTM:
         corpus : the sentences to learn from.
         scheme : labels and their rules.
         """
-        from seqtruth.predictors.torch.network import Network, Shape, Words
+        from seqtruth.predictors.torch.network import BatchedCorpus, Network, Shape
 
         if self.scheme is not None and scheme != self.scheme:
             raise DataError("further training must keep the labels of the first")
         rng = np.random.default_rng([self.seed, self._fits])
         if self._lexicon is None:
             self._lexicon = Lexicon(choose(self.vectors))
-        words = Words(self._lexicon.encode(corpus, grow=True))
+        words = BatchedCorpus(self._lexicon.encode(corpus, grow=True))
         learn, n_words = self._lexicon.vectors == "none", len(self._lexicon.rows)
         if self._network is None:
             self._network = Network(Shape(n_words, len(scheme.labels), self.hidden))

@@ -24,7 +24,7 @@ _HEAD, _TAIL = 12, 12
 LEAST_STEPS = 40
 
 
-class Coded(NamedTuple):
+class WordCorpus(NamedTuple):
     """A corpus of D distinct words, for a network.
 
     offsets : int64[S+1].
@@ -56,7 +56,7 @@ class Lexicon:
     vectors: str
     rows: dict[str, int] = field(default_factory=dict)
 
-    def encode(self, corpus: Corpus, *, grow: bool) -> Coded:
+    def encode(self, corpus: Corpus, *, grow: bool) -> WordCorpus:
         """Code a corpus; with ``grow``, give new words a row (in alphabetical order)."""
         assert corpus.tokens is not None
         coded = corpus.tokens.dictionary_encode()
@@ -68,7 +68,7 @@ class Lexicon:
         fixed = np.zeros((len(words), vectors_.WIDTH), np.float32)
         if self.vectors == "glove":
             fixed, _ = vectors_.lookup(lower)
-        return Coded(
+        return WordCorpus(
             corpus.token_offsets,
             np.asarray(coded.indices).astype(np.int64),
             np.array([self.rows.get(word, 0) for word in lower], np.int64),

@@ -20,7 +20,7 @@ from seqtruth.archive import Arrays
 from seqtruth.data.ragged import gather
 from seqtruth.errors import MissingExtraError
 from seqtruth.kernels.arrays import F32, I64
-from seqtruth.predictors.torch.lexicon import CASES, N_CHARACTERS, Coded, batches
+from seqtruth.predictors.torch.lexicon import CASES, N_CHARACTERS, WordCorpus, batches
 from seqtruth.predictors.torch.vectors import WIDTH
 
 try:
@@ -50,7 +50,7 @@ class Batch:
     token : int64[B, N], each token's place in the corpus; ``mask`` is False on padding.
     turned : int64[B, N], the place to read at when the sentence is read from its end.
     word, row : int64[B, N], number of each token's word below D, and its row in the trained table.
-    fixed, case, characters : as in :class:`~seqtruth.predictors.torch.lexicon.Coded`, of the D words.
+    fixed, case, characters : as in :class:`~seqtruth.predictors.torch.lexicon.WordCorpus`, of the D words.
     """
 
     places: I64
@@ -64,10 +64,10 @@ class Batch:
     characters: Tensor
 
 
-class Words:
+class BatchedCorpus:
     """A coded corpus as tensors, cut into batches."""
 
-    def __init__(self, coded: Coded) -> None:
+    def __init__(self, coded: WordCorpus) -> None:
         self.coded = coded
         self.lengths = np.diff(coded.offsets)
         self.counts = np.bincount(coded.row[coded.word], minlength=1)
@@ -195,7 +195,7 @@ class Network:
                     raise ValueError(f"{name} has shape {values.shape}")
                 tensor.copy_(torch.from_numpy(values.copy()))
 
-    def scores_of(self, words: Words) -> F32:
+    def scores_of(self, words: BatchedCorpus) -> F32:
         """float32[T, L]: scores of a whole corpus, without dropout."""
         out = np.zeros((len(words.coded.word), self.shape.n_labels), np.float32)
         with torch.no_grad(), single_thread():

@@ -14,7 +14,7 @@ from seqtruth.kernels.arrays import F32, I64
 from seqtruth.predictors.torch.lexicon import batches
 from seqtruth.predictors.torch.network import single_thread
 from seqtruth.predictors.transformer.checkpoint import build, check_reader, harmless
-from seqtruth.predictors.transformer.text import NO_CASE, Coded, Reader
+from seqtruth.predictors.transformer.text import NO_CASE, PieceCorpus, Reader
 
 try:
     import tokenizers
@@ -47,8 +47,8 @@ def pick_bf16(asked: str, device: torch.device) -> bool:
 
 
 @dataclass
-class Batch:
-    """Sentences for the network: as in :class:`~seqtruth.predictors.transformer.text.Rows`."""
+class PieceBatch:
+    """Sentences for the network: as in :class:`~seqtruth.predictors.transformer.text.WindowRows`."""
 
     places: I64
     token: Tensor
@@ -103,13 +103,13 @@ class Body:
                 values = rng.uniform(-bound, bound, tuple(tensor.shape)).astype(np.float32)
                 tensor.copy_(torch.from_numpy(values))
 
-    def batch(self, coded: Coded, places: I64) -> Batch:
+    def batch(self, coded: PieceCorpus, places: I64) -> PieceBatch:
         """The sentences at these places as tensors."""
         rows = coded.rows(places)
         tensors = [torch.from_numpy(column) for column in rows]
-        return Batch(places, *tensors[:2], *(column.to(self.device) for column in tensors[2:]))
+        return PieceBatch(places, *tensors[:2], *(column.to(self.device) for column in tensors[2:]))
 
-    def scores(self, batch: Batch, dropout: float) -> Tensor:
+    def scores(self, batch: PieceBatch, dropout: float) -> Tensor:
         """float[B, N, L] on the CPU: a score for every label, from each word's first piece."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
             if self.uses_case:
@@ -121,7 +121,7 @@ class Body:
         found: Tensor = self.score(nn.functional.dropout(states, dropout, self.model.training))
         return found.cpu()
 
-    def scores_of(self, coded: Coded, threads: int) -> F32:
+    def scores_of(self, coded: PieceCorpus, threads: int) -> F32:
         """float32[T, L]: scores of a whole corpus, without dropout."""
         out = np.zeros((len(coded.window), len(self.score.bias)), np.float32)
         self.model.eval()

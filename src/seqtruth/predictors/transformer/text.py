@@ -64,7 +64,7 @@ def windows(bounds: I64, room: int) -> Windows:
     return Windows(np.array(firsts, np.int64), np.array(lasts, np.int64), chosen)
 
 
-class Rows(NamedTuple):
+class WindowRows(NamedTuple):
     """Windows of some sentences side by side, R of them with at most P pieces.
 
     token : int64[B, N], each word's place in the corpus; ``mask`` is False on padding.
@@ -82,7 +82,7 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Coded:
+class PieceCorpus:
     """A corpus of T words in pieces.
 
     offsets : int64[S+1], of words; ``bounds`` int64[T+1] those of their pieces in ``pieces``.
@@ -109,7 +109,7 @@ class Coded:
         """int64[S]: pieces of each sentence."""
         return np.diff(self.bounds[self.offsets])
 
-    def rows(self, places: I64) -> Rows:
+    def rows(self, places: I64) -> WindowRows:
         """The sentences at these places, none of them empty."""
         lengths = np.diff(self.offsets)[places]
         mask = np.arange(lengths.max(initial=1)) < lengths[:, None]
@@ -131,7 +131,7 @@ class Coded:
         row_of[chosen] = np.arange(len(chosen))
         window = self.window[token]
         at = row_of[window] * width + ahead + self.bounds[token] - self.bounds[self.first[window]]
-        return Rows(token, mask, pieces, inside, case, np.where(mask, at, 0))
+        return WindowRows(token, mask, pieces, inside, case, np.where(mask, at, 0))
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class Reader:
         )
         return [one.ids for one in found]
 
-    def encode(self, corpus: Corpus) -> Coded:
+    def encode(self, corpus: Corpus) -> PieceCorpus:
         """A corpus with text in pieces."""
         assert corpus.tokens is not None
         coded = corpus.tokens.dictionary_encode()
@@ -202,7 +202,7 @@ class Reader:
         flat = np.array([piece for one in cut for piece in one], np.int64)
         case = np.array([case_of(word) for word in words], np.int64)
         before, after = (np.array(part, np.int64) for part in self._around())
-        return Coded(
+        return PieceCorpus(
             corpus.token_offsets, bounds, flat[places], np.repeat(case[word], np.diff(bounds)),
             *_all_windows(corpus.token_offsets, bounds, room), before, after, self.pad,
         )  # fmt: skip
