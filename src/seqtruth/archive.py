@@ -4,8 +4,8 @@ Nothing in it is ever executed: arrays are read with pickling off, strings are b
 the zip's own checksums find a truncated or altered file. Times are left out of the file, so that the
 same content gives the same bytes.
 
-Kernels walk arrays without looking at their bounds, so whoever takes arrays out of a file declares what
-they must be, as :class:`Column`, and has them looked at by :func:`check` before anything else.
+Whoever takes arrays out of a file declares what they must be (:mod:`seqtruth.schema`) and has them looked
+at before anything else. What a file may unpack to is limited (:mod:`seqtruth.limits`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +23,20 @@ import pyarrow as pa
 
 from seqtruth.atomic import atomic_path
 from seqtruth.errors import InputError
+from seqtruth.limits import check_members, check_unpacked
 
 Arrays = dict[str, npt.NDArray[Any]]
 VERSION = 1
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-#: What reading a zip that is none, or a damaged one, may raise.
-_DAMAGE = (
-    zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, OSError, NotImplementedError,
-    RuntimeError, MemoryError,
-)  # fmt: skip
+#: The header may be so large: names of documents and annotators, and the history.
+MAX_HEADER = 256 << 20
 
 
 def save(path: str | Path, kind: str, meta: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write whole or not at all. ``kind`` is checked when reading."""
     head = {"format": f"seqtruth-{kind}", "version": VERSION, **meta}
     with atomic_path(Path(path)) as temporary, zipfile.ZipFile(temporary, "w") as file:
-        _member(file, "meta.json", json.dumps(head, indent=1, sort_keys=True).encode())
+        _member(file, "meta.json", json.dumps(head, indent=1).encode())
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
@@ -67,9 +63,8 @@ def kind_of(path: str | Path) -> str | None:
     """``"result"``, ``"tagger"`` …: what a file says it is; None where it is none of ours."""
     try:
         with zipfile.ZipFile(path) as file:
-            head = json.loads(file.read("meta.json"))
-        return str(head["format"]).removeprefix("seqtruth-")
-    except (*_DAMAGE, TypeError, AttributeError):
+            return str(_header(file, str(path))["format"]).removeprefix("seqtruth-")
+    except Exception:  # as in load
         return None
 
 
@@ -80,31 +75,59 @@ def load(path: str | Path, kind: str) -> tuple[dict[str, Any], Arrays]:
         raise InputError("no such file", where=where)
     try:
         with zipfile.ZipFile(path) as file:
-            meta = json.loads(file.read("meta.json"))
-            if not isinstance(meta, dict) or meta.get("format") != f"seqtruth-{kind}":
-                found = meta.get("format") if isinstance(meta, dict) else None
-                raise InputError(f"this is not a saved {kind}", where=where, got=repr(found))
-            if meta.get("version") != VERSION:
-                raise InputError(
-                    f"saved by another version of the format (this one reads {VERSION})",
-                    where=where,
-                    got=repr(meta.get("version")),
-                    fix="upgrade seqtruth, or save it again",
-                )
+            members = file.infolist()
+            check_members(len(members), where)
+            check_unpacked(sum(m.file_size for m in members), Path(path).stat().st_size, where)
+            meta = _header(file, where)
+            _check_header(meta, kind, where)
             arrays = {
                 name.removesuffix(".npy"): np.lib.format.read_array(
-                    io.BytesIO(file.read(name)), allow_pickle=False
+                    io.BytesIO(_content(file, name)), allow_pickle=False
                 )
                 for name in file.namelist()
                 if name.endswith(".npy")
             }
-    except _DAMAGE as error:
+    except InputError:
+        raise
+    except Exception as error:  # zipfile, zlib, json and NumPy raise a dozen kinds on damaged bytes
         raise InputError(
-            f"this is not a saved {kind}, or it is damaged ({error})",
-            where=where,
+            f"this is not a saved {kind}, or it is damaged ({_short(error)})", where=where,
             fix="save it again",
-        ) from error
+        ) from error  # fmt: skip
     return meta, arrays
+
+
+def _content(file: zipfile.ZipFile, name: str) -> bytes:
+    """A member, and never more of it than its header says."""
+    member = file.getinfo(name)
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"{name} is packed in another way than ours")
+    with file.open(member) as content:
+        return content.read(member.file_size + 1)
+
+
+def _header(file: zipfile.ZipFile, where: str) -> dict[str, Any]:
+    size = file.getinfo("meta.json").file_size
+    if size > MAX_HEADER:
+        raise InputError("the header is too large", where=where, got=f"{size:,} bytes")
+    meta = json.loads(_content(file, "meta.json"))
+    if not isinstance(meta, dict):
+        raise ValueError("meta.json is no object")
+    return meta
+
+
+def _check_header(meta: dict[str, Any], kind: str, where: str) -> None:
+    if (found := meta.get("format")) != f"seqtruth-{kind}":
+        raise InputError(f"this is not a saved {kind}", where=where, got=repr(found)[:100])
+    if (version := meta.get("version")) != VERSION or version is True:
+        raise InputError(
+            f"saved by another version of the format (this one reads {VERSION})", where=where,
+            got=repr(version)[:100], fix="upgrade seqtruth, or save it again",
+        )  # fmt: skip
+
+
+def _short(error: Exception) -> str:
+    return (str(error) or type(error).__name__)[:200]
 
 
 def pack_strings(name: str, strings: pa.Array) -> Arrays:
@@ -130,95 +153,6 @@ def unpack_strings(name: str, arrays: Arrays, where: str) -> pa.Array:
     except (KeyError, IndexError, ValueError, pa.ArrowInvalid) as error:
         raise InputError(f"the column {name!r} is damaged ({error})", where=where) from error
     return column
-
-
-@dataclass(frozen=True)
-class Column:
-    """What an array of a file must be.
-
-    Parameters
-    ----------
-    kind : ``"int"``, ``"float"`` or ``"bytes"``.
-    shape : sizes, as numbers or by name (``"labels"``, ``"sentences+1"``); the same name is the same
-        size everywhere in the file.
-    low, below : entries are at least ``low`` and less than ``below``, a number or the name of a size.
-    rising : entries never decrease.
-    nan : floats may be nan (never infinite).
-    optional : the array may be missing.
-    """
-
-    kind: str
-    shape: tuple[int | str, ...]
-    low: float | None = None
-    below: float | str | None = None
-    rising: bool = False
-    nan: bool = False
-    optional: bool = False
-
-
-_KINDS = {"int": "iu", "float": "f", "bytes": "u"}
-
-
-def check(
-    arrays: Mapping[str, Any], columns: Mapping[str, Column], sizes: Mapping[str, int]
-) -> dict[str, int]:
-    """Raise ValueError, naming the array, where one is not what it must be; returns all sizes.
-
-    >>> columns = {"tags": Column("int", ("tokens",), -1, "labels")}
-    >>> check({"tags": np.array([0, 2])}, columns, {"labels": 3})["tokens"]
-    2
-    >>> check({"tags": np.array([0, 3])}, columns, {"labels": 3})
-    Traceback (most recent call last):
-    ...
-    ValueError: tags must be below 3
-    """
-    known = dict(sizes)
-    for name, column in columns.items():
-        if name not in arrays:
-            if column.optional:
-                continue
-            raise ValueError(f"{name} is missing")
-        array = arrays[name]
-        if array.dtype.kind not in _KINDS[column.kind]:
-            raise ValueError(f"{name} must hold {column.kind}s, not {array.dtype}")
-        _check_shape(name, array.shape, column.shape, known)
-        _check_entries(name, array, column, known)
-    return known
-
-
-def _check_shape(
-    name: str, found: tuple[int, ...], wanted: tuple[int | str, ...], known: dict[str, int]
-) -> None:
-    fits = len(found) == len(wanted)
-    for size, want in zip(found, wanted, strict=False):
-        if isinstance(want, str):
-            stem, _, more = want.partition("+")
-            want = known.setdefault(stem, size - int(more or 0)) + int(more or 0)
-        fits = fits and size == want
-    if not fits:
-        raise ValueError(f"{name} has shape {found}, not ({', '.join(map(str, wanted))})")
-
-
-def _check_entries(
-    name: str, array: npt.NDArray[Any], column: Column, known: Mapping[str, int]
-) -> None:
-    if not array.size or column.kind == "bytes":
-        return
-    below = known[column.below] if isinstance(column.below, str) else column.below
-    if column.kind == "float":
-        strange = np.isinf(array).any() if column.nan else not np.isfinite(array).all()
-        if strange:
-            raise ValueError(f"{name} must be finite")
-        if column.nan:
-            array = array[~np.isnan(array)]
-    if not array.size:
-        return
-    if column.low is not None and array.min() < column.low:
-        raise ValueError(f"{name} must be at least {column.low:g}")
-    if below is not None and array.max() >= below:
-        raise ValueError(f"{name} must be below {below:g}")
-    if column.rising and (np.diff(array) < 0).any():
-        raise ValueError(f"{name} must never decrease")
 
 
 def within(arrays: Arrays, folder: str) -> Arrays:

@@ -92,11 +92,15 @@ class History:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> History:
-        """Inverse of :meth:`to_dict`; ValueError or TypeError where it is not one."""
-        for step in data["steps"]:
-            numbers = (step["iteration"], step["objective"], *step["parts"].values())
+        """Inverse of :meth:`to_dict`; ValueError, KeyError or TypeError where it is not one."""
+        if data["stop_reason"] not in STOP_REASONS or not isinstance(data["measure"], str):
+            raise ValueError("the history must say what it measured and why it stopped")
+        steps = tuple(Step(**step) for step in data["steps"])
+        for place, step in enumerate(steps, 1):
+            change = 0.0 if step.change is None else step.change
+            numbers = (step.objective, change, step.confident, *step.parts.values())
             if not all(isinstance(number, int | float) for number in numbers):
                 raise ValueError("a step of the history must hold numbers")
-        return cls(
-            tuple(Step(**step) for step in data["steps"]), data["stop_reason"], data["measure"]
-        )
+            if step.iteration != place or step.parts.keys() != steps[0].parts.keys():
+                raise ValueError("the steps of the history do not follow each other")
+        return cls(steps, data["stop_reason"], data["measure"])

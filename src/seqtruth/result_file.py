@@ -16,32 +16,36 @@ from seqtruth.errors import DataError, InputError
 from seqtruth.history import History
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.result import Annotators, Result
+from seqtruth.schema import Column, Schema, strings
 
-#: What a saved result holds, see :class:`seqtruth.archive.Column`.
+#: What a saved result holds, see :class:`seqtruth.schema.Column`.
 _SAVED = {
-    "token_offsets": archive.Column("int", ("sentences+1",), 0, rising=True),
-    "tags": archive.Column("int", ("tokens",), -1, "labels"),
-    "probabilities": archive.Column("float", ("tokens", "labels"), nan=True),
-    "sentence_document": archive.Column("int", ("sentences",), 0, "documents"),
-    "annotators/weight": archive.Column("float", ("annotators",), nan=True),
-    "annotators/sentences": archive.Column("int", ("annotators",), 0),
-    "annotators/tokens": archive.Column("int", ("annotators",), 0),
-    "annotators/agreement": archive.Column("float", ("annotators",), nan=True),
-    "annotators/confusion": archive.Column(
+    "token_offsets": Column("int", ("sentences+1",), 0, rising=True),
+    "tags": Column("int", ("tokens",), -1, "labels"),
+    "probabilities": Column("float", ("tokens", "labels"), nan=True),
+    "sentence_document": Column("int", ("sentences",), 0, "documents"),
+    "annotators/weight": Column("float", ("annotators",), nan=True),
+    "annotators/sentences": Column("int", ("annotators",), 0),
+    "annotators/tokens": Column("int", ("annotators",), 0),
+    "annotators/agreement": Column("float", ("annotators",), nan=True),
+    "annotators/confusion": Column(
         "float", ("annotators", "labels", "labels"), nan=True, optional=True
     ),
-    "of_span": archive.Column("float", ("tokens",), nan=True, optional=True),
-    "of_sentence": archive.Column("float", ("sentences",), nan=True, optional=True),
-    "char_starts": archive.Column("int", ("tokens",), 0, optional=True),
-    "char_ends": archive.Column("int", ("tokens",), 0, optional=True),
-    "text_starts": archive.Column("int", ("sentences",), 0, optional=True),
-    "sentence_layer": archive.Column("int", ("sentences",), 0, "layers"),
+    "of_span": Column("float", ("tokens",), nan=True, optional=True),
+    "of_sentence": Column("float", ("sentences",), nan=True, optional=True),
+    "char_starts": Column("int", ("tokens",), 0, optional=True),
+    "char_ends": Column("int", ("tokens",), 0, optional=True),
+    "text_starts": Column("int", ("sentences",), 0, optional=True),
+    "sentence_layer": Column("int", ("sentences",), 0, "layers"),
+    **strings("sentence_ids", "sentences"),
+    **strings("tokens", "tokens", optional=True),
+    **strings("texts", "sentences", optional=True),
 }
 #: What it holds of the crowd, where that was saved with it.
 _SAVED_CROWD = {
-    "crowd/row_sentence": archive.Column("int", ("rows",), 0, "sentences"),
-    "crowd/row_annotator": archive.Column("int", ("rows",), 0, "annotators"),
-    "crowd/tags": archive.Column("int", ("crowd tags",), -1, "crowd labels"),
+    "crowd/row_sentence": Column("int", ("rows",), 0, "sentences"),
+    "crowd/row_annotator": Column("int", ("rows",), 0, "annotators"),
+    "crowd/tags": Column("int", ("crowd tags",), -1, "crowd labels"),
 }
 _STRINGS = ("sentence_ids", "tokens", "texts")
 _CHARACTERS = ("char_starts", "char_ends", "text_starts")
@@ -189,13 +193,17 @@ def _check(meta: dict[str, Any], arrays: archive.Arrays, scheme: Scheme) -> None
         if not isinstance(meta[name], list) or not all(isinstance(one, str) for one in meta[name]):
             raise ValueError(f"{name} must be a list of names")
         sizes[name] = len(meta[name])
-    sizes = archive.check(arrays, _SAVED, sizes)
-    if arrays["token_offsets"][-1] != sizes["tokens"]:
-        raise ValueError("tags do not fill the sentences")
+    columns: dict[str, Column] = _SAVED
+    folders: tuple[str, ...] = ()
+    if meta["tagger"] is not None:
+        folders = ("tagger",)  # which the predictor looks at
     if meta["crowd"] is not None:
         labels = meta["crowd"]["labels"]
         if list(Scheme.of(meta["crowd"]["scheme"], labels).labels) != labels:
             raise ValueError("the crowd's labels out of order")
-        archive.check(arrays, _SAVED_CROWD, {**sizes, "crowd labels": len(labels)})
+        columns, sizes["crowd labels"] = _SAVED | _SAVED_CROWD, len(labels)
+    sizes = Schema(columns, sizes, folders).check(arrays)
+    if arrays["token_offsets"][-1] != sizes["tokens"]:
+        raise ValueError("tags do not fill the sentences")
     if not isinstance(meta["provenance"], dict):
         raise ValueError("provenance must be an object")

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
+import tracemalloc
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import seqtruth as st
+from seqtruth import archive
 from seqtruth.errors import SeqTruthError
 from tests.attack.archives import _array, _read, members, mutated, pack
-
-#: Runs in a process of its own: what must not happen is a crash, which no test survives.
-_OPEN = """
-import sys, warnings
-import seqtruth as st
-from seqtruth.errors import SeqTruthError
-warnings.simplefilter("ignore")
-words = ["Ada", "Lovelace", "met", "Charles", "in", "London", "."]
-for path in sys.argv[1:]:
-    try:
-        if path.endswith(".result"):
-            found = st.Result.load(path)
-            str(found), found.spans(), found.span_confidence()
-        else:
-            st.Tagger.load(path).tag(words)
-        print("read")
-    except SeqTruthError as error:
-        print("refused", str(error).encode("unicode_escape").decode())
-"""
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +31,11 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return paths
 
 
-def _opened(paths: list[Path]) -> list[str]:
+def _opened(kind: str, paths: list[Path]) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", _OPEN, *map(str, paths)], capture_output=True, text=True, timeout=300
-    )
+        [sys.executable, "-m", "tests.attack.opening"], input="\n".join(f"{kind} {p}" for p in paths),
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout.splitlines()
 
@@ -60,7 +46,7 @@ def test_changed_files_are_read_or_refused(
 ) -> None:
     draw, whole = random.Random(7), members(saved[kind])
     paths = [pack(mutated(whole, draw), tmp_path / f"{n}.{kind}") for n in range(150)]
-    said = _opened(paths)
+    said = _opened(kind, paths)
     assert len(said) == len(paths)
     refused = [line for line in said if line.startswith("refused")]
     assert len(refused) > 50  # the check has teeth
@@ -84,3 +70,60 @@ def test_a_chain_for_more_labels_is_refused(saved: dict[str, Path], tmp_path: Pa
     path = _with(saved["tagger"], "chain", np.zeros((102, 100), np.float32), tmp_path / "x.tagger")
     with pytest.raises(SeqTruthError, match="chain has shape"):
         st.Tagger.load(path)
+
+
+def test_an_array_that_nobody_declared_is_refused(saved: dict[str, Path], tmp_path: Path) -> None:
+    for kind, open_it in (("result", st.Result.load), ("tagger", st.Tagger.load)):
+        path = _with(saved[kind], "stranger", np.zeros(3), tmp_path / f"x.{kind}")
+        with pytest.raises(SeqTruthError, match="stranger does not belong here"):
+            open_it(path)
+
+
+def _bomb(path: Path, kind: str, declared: int | None = None) -> Path:
+    """A saved file whose one array unpacks to 300 MB out of 300 kB; its header may say less."""
+    head = json.dumps({"format": f"seqtruth-{kind}", "version": 1}).encode()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("meta.json", head, zipfile.ZIP_STORED)
+        with file.open("tags.npy", "w") as member:
+            for _ in range(300):
+                member.write(bytes(1_000_000))
+    if declared is not None:
+        data = path.read_bytes()
+        true, false = ((n).to_bytes(4, "little") for n in (300_000_000, declared))
+        path.write_bytes(data.replace(true, false))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["result", "tagger", "checkpoint"])
+def test_a_bomb_is_refused_before_it_is_unpacked(kind: str, tmp_path: Path) -> None:
+    path = _bomb(tmp_path / "bomb.seqtruth", kind)
+    tracemalloc.start()
+    with pytest.raises(SeqTruthError, match=r"too large when unpacked.*SEQTRUTH_MAX_RATIO"):
+        archive.load(path, kind)
+    assert tracemalloc.get_traced_memory()[1] < 50 << 20
+    tracemalloc.stop()
+
+
+def test_a_bomb_that_says_it_is_small_is_not_unpacked_further(tmp_path: Path) -> None:
+    path = _bomb(tmp_path / "bomb.seqtruth", "result", declared=1000)
+    tracemalloc.start()
+    with pytest.raises(SeqTruthError, match="damaged"):
+        archive.load(path, "result")
+    assert tracemalloc.get_traced_memory()[1] < 50 << 20
+    tracemalloc.stop()
+
+
+def test_limits_are_the_users_to_change(
+    saved: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEQTRUTH_MAX_UNPACKED", "1K")
+    with pytest.raises(SeqTruthError, match=r"raise SEQTRUTH_MAX_UNPACKED \(now 1K\)"):
+        st.Result.load(saved["result"])
+    monkeypatch.setenv("SEQTRUTH_MAX_UNPACKED", "1G")
+    assert st.Result.load(saved["result"])
+    monkeypatch.setenv("SEQTRUTH_MAX_MEMBERS", "3")
+    with pytest.raises(SeqTruthError, match="SEQTRUTH_MAX_MEMBERS"):
+        st.Result.load(saved["result"])
+    monkeypatch.setenv("SEQTRUTH_MAX_MEMBERS", "many")
+    with pytest.raises(SeqTruthError, match="must be a whole number"):
+        st.Result.load(saved["result"])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -23,7 +22,9 @@ from seqtruth.methods.task import Decision, Outcome, Task
 from seqtruth.methods.vote.weighted import weighted_vote
 from seqtruth.metrics.annotators import annotator_scores
 from seqtruth.predictors.crf.crf import CRF, clamp
+from seqtruth.predictors.registry import restored, settings_array
 from seqtruth.predictors.tagger import Tagger
+from seqtruth.schema import Column, Schema
 
 READINGS = ("annotator", "mixture", "crf")
 #: Inner steps of the update of π, and the relative change at which they stop.
@@ -129,7 +130,7 @@ class CRFMA(Aggregator):
             nothing = Decision(np.zeros(crowd.n_tokens, crowd.tags.dtype), empty)
             return Outcome(nothing, np.ones(crowd.n_annotators))
         rules = task.rules(self.max_iter, self.tol, "log posterior")
-        state, history = iterate(fit.start, fit.advance, rules)
+        state, history = iterate(fit.start, fit.advance, rules, fit.schema)
         labels = Decision(*fit.read_off(state), np.ones(task.crowd.n_sentences, np.bool_))
         weight = state["pi"] / max(float(state["pi"].mean()), 1e-300)
         return Outcome(labels, weight, history, Tagger(fit.model(state), task.crowd.scheme))
@@ -212,6 +213,18 @@ class _Fit:
         weight = self.method.prior + np.where(known, self.method.reliability_strength, 0.0)
         return rho, weight
 
+    def schema(self) -> Schema:
+        """What a state is after a round."""
+        crowd = self.task.crowd
+        n, n_labels = crowd.n_annotators, crowd.n_labels
+        columns = {
+            "pi": Column("float64", (n,), 0.0),
+            "q": Column("float64", (len(self.rows.sentence),), 0.0),
+            "targets": Column("float64", (crowd.n_tokens, n_labels), 0.0),
+            "transitions": Column("float64", (n_labels, n_labels), 0.0),
+        }
+        return Schema(columns, folders=("crf",), further=self.model)
+
     def start(self) -> State:
         """π from span F1 against the majority vote; responsibilities from π alone."""
         crowd, known = self.task.crowd, self.task.known
@@ -246,7 +259,7 @@ class _Fit:
         new, log_likelihood = self.expect(pi, scores, chain)
         meta, arrays = crf.state()
         new |= archive.under(arrays, "crf")
-        new["crf/meta"] = np.frombuffer(json.dumps(meta).encode(), np.uint8)
+        new["crf/settings"] = settings_array(meta)
         weights = [part for name, part in arrays.items() if not name.startswith("features")]
         size = sum(float((part.astype(np.float64) ** 2).sum()) for part in weights)
         parts = {
@@ -259,8 +272,7 @@ class _Fit:
     def model(self, state: State) -> CRF:
         """The CRF of a state."""
         arrays = archive.within(state, "crf")
-        meta = json.loads(arrays.pop("meta").tobytes())
-        return CRF.from_state(meta, arrays, self.task.crowd.scheme)
+        return cast(CRF, restored(self.method.predictor, arrays, self.task.crowd.scheme))
 
     def expect(self, pi: F64, scores: F64, chain: Chain) -> tuple[State, float]:
         """E-step: responsibilities, expected label and label-pair counts, and the log likelihood."""

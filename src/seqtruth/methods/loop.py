@@ -20,12 +20,15 @@ import numpy as np
 
 from seqtruth import archive
 from seqtruth._version import __version__
-from seqtruth.errors import ConvergenceWarning, InputError, ParameterError
+from seqtruth.errors import ConvergenceWarning, DataError, InputError, ParameterError
 from seqtruth.history import History, Step
+from seqtruth.schema import Schema
 
 State = archive.Arrays
 Progress = Callable[[Step], None]
 log = logging.getLogger("seqtruth")
+#: What is raised by those who look at what a file holds.
+MISFITS = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, DataError)
 
 
 class Round(NamedTuple):
@@ -50,8 +53,13 @@ class Checkpoint:
     def path(self) -> Path:
         return self.folder / "checkpoint.seqtruth"
 
-    def load(self) -> tuple[State, tuple[Step, ...]] | None:
-        """State and steps of the last finished round, where there is one to go on from."""
+    def load(self, schema: Schema) -> tuple[State, tuple[Step, ...]] | None:
+        """State and steps of the last finished round, where there is one to go on from.
+
+        Parameters
+        ----------
+        schema : what a state of this run must be; another one is refused.
+        """
         if not self.resume or not self.path.exists():
             return None
         meta, state = archive.load(self.path, "checkpoint")
@@ -61,7 +69,16 @@ class Checkpoint:
                 where=str(self.path),
                 fix="use another folder, or leave out resume=",
             )
-        history = History.from_dict(meta["history"])
+        try:
+            history = History.from_dict(meta["history"])
+            schema.check(state)
+            if not history.steps:
+                raise ValueError("it holds no round")
+        except MISFITS as error:
+            raise InputError(
+                f"the checkpoint is damaged ({error or type(error).__name__})",
+                where=str(self.path), fix="use another folder, or leave out resume=",
+            ) from error  # fmt: skip
         log.info("going on from round %d (%s)", len(history), self.path)
         return state, history.steps
 
@@ -104,10 +121,21 @@ def rules_for(
 
 
 def iterate(
-    start: Callable[[], State], advance: Callable[[State], Round], rules: Rules
+    start: Callable[[], State],
+    advance: Callable[[State], Round],
+    rules: Rules,
+    schema: Callable[[], Schema],
 ) -> tuple[State, History]:
-    """Repeat ``advance`` from ``start()``, or from the checkpoint, until a stop rule holds."""
-    kept = rules.checkpoint.load() if rules.checkpoint else None
+    """Repeat ``advance`` from ``start()``, or from the checkpoint, until a stop rule holds.
+
+    Parameters
+    ----------
+    start, advance : the first state, and a round.
+    rules : when to stop, and where rounds are kept.
+    schema : what every array of a state must be: a checkpoint is a file, and may have been changed.
+    """
+    resumes = rules.checkpoint is not None and rules.checkpoint.resume
+    kept = rules.checkpoint.load(schema()) if rules.checkpoint and resumes else None
     state, steps = kept if kept else (start(), ())
     history = History(steps, "max_iter", rules.measure)
     rose = False

@@ -13,6 +13,7 @@ from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F32, F64
 from seqtruth.predictors.base import Predictor, Targets, Tokens
 from seqtruth.predictors.registry import as_storable, stored_kind
+from seqtruth.schema import Schema
 
 
 class Ensemble:
@@ -82,6 +83,8 @@ class Ensemble:
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: Arrays, scheme: Scheme) -> Ensemble:
+        folders = tuple(f"member{number}" for number in range(len(meta["kinds"])))
+        Schema({}, folders=folders).check(arrays)
         members = [
             stored_kind(kind).from_state(settings, within(arrays, f"member{number}"), scheme)
             for number, (kind, settings) in enumerate(

@@ -134,7 +134,7 @@ class Accord(Predicting, Seeded):
             # the number of rounds is chosen, which is not a run cut short
             warnings.simplefilter("ignore", ConvergenceWarning)
             rules = task.rules(rounds, 0.0, "log evidence")
-            state, history = iterate(run.start, run.advance, rules)
+            state, history = iterate(run.start, run.advance, rules, run.schema)
         return _outcome(run, state)._replace(history=replace(history, stop_reason="rounds"))
 
 

@@ -46,6 +46,7 @@ from seqtruth.methods.task import Task
 from seqtruth.predictors.base import Predictor
 from seqtruth.predictors.ensemble import Ensemble
 from seqtruth.predictors.tagger import Tagger
+from seqtruth.schema import Column, Schema
 
 if TYPE_CHECKING:
     from seqtruth.methods.accord.accord import Accord
@@ -58,6 +59,16 @@ ENOUGH = 50
 LARGEST_TABLE = 1 << 26
 #: Ending of the names of options with a predictor.
 HEARD = "+predictor"
+
+#: Shapes of what is learnt of the annotators, see :class:`~seqtruth.methods.accord.annotators.Population`.
+POPULATION = {
+    "table": ("annotators", 1, "labels", "labels"),
+    "confusion": ("annotators", "labels", "labels"),
+    "transition": ("labels", "labels"),
+    "prior": ("labels",),
+    "posterior": ("marked", "labels"),
+    "log_likelihood": (1,),
+}
 
 log = logging.getLogger("seqtruth")
 
@@ -122,13 +133,38 @@ class Run:
             return state
         rows = self._with_start(population.transition)
         models = {"confusion": Model(population.table, rows)}
-        if self.crowd.n_annotators * self.crowd.n_labels**3 <= LARGEST_TABLE:
+        if self._tells_sequences:
             models["sequential"] = self._sequential()
         for name, model in models.items():
             state |= {f"{name}/{k}": v for k, v in model._asdict().items()}
         if self.hears:
             state["targets"] = self._first_targets(state, population)
         return state
+
+    def schema(self) -> Schema:
+        """What a state is after a round."""
+        sizes = {
+            "annotators": self.crowd.n_annotators, "labels": self.crowd.n_labels,
+            "tokens": self.crowd.n_tokens, "marked": len(self.told.marked.at),
+        }  # fmt: skip
+        columns = {f"population/{k}": Column("float64", v) for k, v in POPULATION.items()}
+        columns["round"] = Column("int64", (1,), 1, self.method.max_iter + 1)
+        if self.judged:
+            chain = Column("float64", ("labels+1", "labels"), 0.0)
+            columns["confusion/table"] = Column("float64", ("annotators", 1, "labels", "labels"))
+            columns["confusion/chain"] = chain
+            if self._tells_sequences:
+                shape = ("annotators", *["labels"] * 3)
+                columns |= {"sequential/table": Column("float64", shape), "sequential/chain": chain}
+        if self.hears:
+            soft = Column("float32", ("tokens", "labels"), 0.0, 1.01)
+            columns |= {f"opinion{m}": soft for m in range(len(self.members))}
+            columns["targets"] = soft
+        return Schema(columns, sizes)
+
+    @property
+    def _tells_sequences(self) -> bool:
+        return self.crowd.n_annotators * self.crowd.n_labels**3 <= LARGEST_TABLE
 
     def advance(self, state: State) -> Round:
         """Taggers learn, each from what it has not seen the labels of; trusts and labels settle."""
@@ -230,7 +266,8 @@ class Run:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             begin = partial(model.start, majority(self.task))
-            state, _ = iterate(begin, model.advance, Rules(100, 1e-6, "lower bound", False))
+            rules = Rules(100, 1e-6, "lower bound", False)
+            state, _ = iterate(begin, model.advance, rules, model.schema)
         tables = model.tables(state)
         assert tables.transition is not None
         weight = self.told.copies.weight[:, None, None, None]

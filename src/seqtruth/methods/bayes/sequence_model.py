@@ -39,6 +39,7 @@ from seqtruth.methods.bayes.worker_models import WorkerModel, information
 from seqtruth.methods.loop import Round, State, iterate
 from seqtruth.methods.task import Decision, Outcome, Task
 from seqtruth.methods.vote.weighted import weighted_vote
+from seqtruth.schema import Schema, like
 
 SEQUENCES = ("markov", "independent", "uniform")
 #: Log evidence is kept above this, so that a predictor's 0 is strong and not final.
@@ -150,6 +151,10 @@ class CrowdHMM:
             state |= self.words.prior(len(scheme.labels), self.word)
         return state
 
+    def schema(self) -> Schema:
+        """What a state is: pseudo-counts, shaped like the prior's."""
+        return Schema(like(self.prior, low=0.0))
+
     def start(self, beginning: Evidence | None = None) -> State:
         """Parameters to begin with: the prior, or what posteriors [T, L] (a vote) would teach."""
         if beginning is None:
@@ -243,7 +248,8 @@ def fit(
     model: CrowdHMM, task: Task, begin: Callable[[], State], max_iter: int, tol: float
 ) -> Outcome:
     """Rounds from ``begin()`` until nothing changes, through the house's loop."""
-    state, history = iterate(begin, model.advance, task.rules(max_iter, tol, _measure(model)))
+    rules = task.rules(max_iter, tol, _measure(model))
+    state, history = iterate(begin, model.advance, rules, model.schema)
     return model.outcome(state, history)
 
 

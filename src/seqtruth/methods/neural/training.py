@@ -12,6 +12,7 @@ import hashlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from seqtruth.predictors.torch.bilstm import BiLSTM
 from seqtruth.predictors.torch.lexicon import Schedule
 from seqtruth.predictors.torch.network import Batch, BatchedCorpus, Network
 from seqtruth.predictors.torch.training import Trainer
+from seqtruth.schema import Column, Schema, like
 
 try:
     import torch
@@ -129,9 +131,24 @@ class Training:
         with warnings.catch_warnings():
             # the schedule is made to end at the last epoch, which is not a run cut short
             warnings.simplefilter("ignore", ConvergenceWarning)
-            state, history = iterate(self._start, self._advance, task.rules(self.epochs, 0.0))
+            rules = task.rules(self.epochs, 0.0)
+            state, history = iterate(self._start, self._advance, rules, self._schema)
         self._restore(state)
         return replace(history, stop_reason="rounds")
+
+    def _schema(self) -> Schema:
+        """What a state is after an epoch: all parameters, and both moments of those that are trained."""
+        first = self._start() | {"epoch": np.array([1])}
+        columns = like(first)
+        columns["epoch"] = Column("int64", (1,), 1, self.epochs + 1)
+        moments = {"exp_avg": None, "exp_avg_sq": 0.0}
+        trained = self.predictor.trained(self.network) | self.own
+        for name, parameter in trained.items():
+            kind, shape = str(parameter.dtype).removeprefix("torch."), tuple(parameter.shape)
+            for moment, low in moments.items():
+                columns[f"adam/{name}/{moment}"] = Column(kind, shape, low, optional=True)
+            columns[f"adam/{name}/step"] = Column("float32", (1,), 0.0, optional=True)
+        return Schema(columns, further=partial(_whole_moments, names=tuple(trained)))
 
     def _start(self) -> State:
         return self._state(None, 0)
@@ -194,6 +211,13 @@ class Training:
         found[given] = 0.0
         found[given, known[given]] = 1.0
         return found
+
+
+def _whole_moments(state: State, names: tuple[str, ...]) -> None:
+    """Raise where a parameter has some of the optimiser's three numbers, and not all."""
+    for name in names:
+        if len(within(state, f"adam/{name}")) not in (0, 3):
+            raise ValueError(f"adam/{name} is not whole")
 
 
 def decode(probabilities: F32, data: Ordered) -> Tags:

@@ -30,6 +30,7 @@ from seqtruth.methods.vote.objective import (
 )
 from seqtruth.methods.vote.prediction import SPLITS, PredictionModule, Predictions
 from seqtruth.predictors.tagger import Tagger
+from seqtruth.schema import Column, Schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +133,8 @@ class AggSLC(Predicting, Seeded):
         if self.chosen_predictor is not None:
             task = task._replace(parts=task.parts.seeing_text())
         run = _Run(self, task)
-        state, history = iterate(run.start, run.advance, task.rules(self.max_iter, self.tol))
+        rules = task.rules(self.max_iter, self.tol)
+        state, history = iterate(run.start, run.advance, rules, run.schema)
         labels = run.labeller(state)
         tagger = None
         if run.module is not None:
@@ -164,6 +166,18 @@ class _Run:
 
     def _count(self, contested: bool) -> I64:
         return self.parts.add_up(partial(_votes, contested=contested))["votes"]
+
+    def schema(self) -> Schema:
+        """What a state is after a round."""
+        columns = {
+            "losses": Column("float64", (3, "annotators")),
+            "weights": Column("float64", ("annotators",), 0.0),
+        }
+        sizes = {"annotators": self.parts.n_annotators}
+        if self.module is None:
+            return Schema(columns, sizes)
+        columns["w_dl"] = Column("float64", (1,), 0.0)
+        return self.module.schema(columns, sizes)
 
     def start(self) -> State:
         """The majority vote."""

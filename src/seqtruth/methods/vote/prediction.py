@@ -7,11 +7,10 @@ same on every engine.
 
 from __future__ import annotations
 
-import json
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +27,9 @@ from seqtruth.kernels.random import sentence_keys
 from seqtruth.methods.folds import Folds
 from seqtruth.methods.loop import State
 from seqtruth.methods.vote.labeller import Labeller
-from seqtruth.predictors.base import Predictor, Storable
-from seqtruth.predictors.registry import as_storable, stored_kind
+from seqtruth.predictors.base import Predictor
+from seqtruth.predictors.registry import as_storable, restored, settings_array
+from seqtruth.schema import Column, Schema
 
 SPLITS = ("cross-fit", "low-confidence")
 
@@ -176,19 +176,24 @@ class PredictionModule:
             arrays["asked"] = last.asked
         for number, model in enumerate(last.models):
             settings, parts = as_storable(model, "a run with this predictor").state()
-            text = json.dumps(settings).encode()
+            parts["settings"] = settings_array(settings)
             arrays |= archive.under(parts, f"model{number}")
-            arrays[f"model{number}/settings"] = np.frombuffer(text, np.uint8)
         return arrays
+
+    def schema(self, columns: dict[str, Column], sizes: dict[str, int]) -> Schema:
+        """What :meth:`state` adds to a state that is otherwise made of ``columns``."""
+        folders = tuple(f"model{number}" for number in range(len(self._copies(None))))
+        own = {"taught": Column("bool", (len(folders),))}
+        if self.folds is None:
+            own["asked"] = Column("bool", (self.parts.facts.n_sentences,))
+        return Schema(columns | own, sizes, folders, self.restore)
 
     def restore(self, arrays: State) -> Predictions:
         """The predictions of a checkpoint's state."""
         models = []
         for number, fresh in enumerate(self._copies(None)):
             parts = archive.within(arrays, f"model{number}")
-            settings: dict[str, Any] = json.loads(parts.pop("settings").tobytes())
-            kind = stored_kind(cast(Storable, fresh).name)
-            models.append(cast(Predictor, kind.from_state(settings, parts, self.parts.scheme)))
+            models.append(restored(fresh, parts, self.parts.scheme))
         taught = arrays["taught"].astype(np.bool_)
         asked = arrays.get("asked")
         return Predictions(

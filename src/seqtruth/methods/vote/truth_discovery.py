@@ -23,6 +23,7 @@ from seqtruth.methods.reliability import check_reliability, known_accuracies
 from seqtruth.methods.task import Outcome, Task
 from seqtruth.methods.vote.labeller import Labeller
 from seqtruth.methods.vote.objective import AVERAGES
+from seqtruth.schema import Column, Schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,8 @@ class TruthDiscovery(Seeded):
 
     def _fit(self, task: Task) -> Outcome:
         run = _Run(self, task)
-        state, history = iterate(run.start, run.advance, task.rules(self.max_iter, self.tol))
+        rules = task.rules(self.max_iter, self.tol)
+        state, history = iterate(run.start, run.advance, rules, run.schema)
         return Outcome(run.labeller(state["weights"]), state["weights"], history)
 
 
@@ -92,6 +94,13 @@ class _Run:
                 self.task.known,
             )  # fmt: skip
         return self._now
+
+    def schema(self) -> Schema:
+        """What a state is."""
+        n = self.parts.n_annotators
+        return Schema({
+            "weights": Column("float64", (n,)), "errors": Column("int64", (2, n), 0),
+        })  # fmt: skip
 
     def start(self) -> State:
         """The majority vote."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from seqtruth.archive import Arrays, Column, check
+from seqtruth.archive import Arrays
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.kernels.arrays import F32, F64, I64, Tags, tag_dtype
@@ -17,6 +17,7 @@ from seqtruth.kernels.jit import kernel
 from seqtruth.predictors.base import Targets, Tokens, as_corpus, as_targets
 from seqtruth.predictors.crf.features import CHANNELS, Encoder, Views
 from seqtruth.predictors.crf.lbfgs import add, dot, minimise
+from seqtruth.schema import Column, Schema
 
 
 @dataclass
@@ -163,14 +164,13 @@ class CRF:
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: Arrays, scheme: Scheme) -> Self:
         crf = cls(**{name: meta[name] for name in ("l2", "max_iter", "further_iter", "tol")})
-        if "chain" not in arrays:
+        if not arrays:  # saved before it was trained
             return crf
-        sizes = {"labels": len(scheme.labels)}
-        check(arrays, {"chain": Column("float", ("labels+2", "labels"))}, sizes)
+        sizes = _SAVED.check(arrays, {"labels": len(scheme.labels)})
         for i in range(CHANNELS):
             texts = _feature_texts(arrays, i)
-            column = {f"theta{i}": Column("float", (len(texts), "labels"))}
-            check(arrays, column, sizes)
+            if len(texts) != sizes[f"features {i}"]:
+                raise ValueError(f"theta{i} must have a row for each of {len(texts)} features")
             crf._theta.append(arrays[f"theta{i}"].astype(np.float64))
             crf._encoder.vocabularies.append({text: n for n, text in enumerate(texts)})
         crf.scheme = scheme
@@ -178,10 +178,17 @@ class CRF:
         return crf
 
 
+#: What a saved CRF holds: chain, and for each channel weights and names of features.
+_SAVED = Schema(
+    {"chain": Column("float", ("labels+2", "labels"))}
+    | {f"theta{i}": Column("float", (f"features {i}", "labels")) for i in range(CHANNELS)}
+    | {f"features{i}": Column("bytes", (f"bytes {i}",)) for i in range(CHANNELS)}
+)
+
+
 def _feature_texts(arrays: Arrays, channel: int) -> list[str]:
     """Names of a channel's features out of a file: different strings."""
     name = f"features{channel}"
-    check(arrays, {name: Column("bytes", ("bytes",))}, {})
     texts = json.loads(arrays[name].tobytes())
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{name} must be a list of strings")

@@ -16,7 +16,8 @@ from seqtruth.kernels.arrays import F32, F64
 from seqtruth.kernels.chain import Chain, forward_backward
 from seqtruth.predictors.base import Targets, Tokens, as_corpus, as_targets
 from seqtruth.predictors.torch.lexicon import Lexicon, Schedule
-from seqtruth.predictors.torch.vectors import CHOICES, choose
+from seqtruth.predictors.torch.vectors import CHOICES, WIDTH, choose
+from seqtruth.schema import Column, Schema, check, like
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -205,20 +206,40 @@ class BiLSTM:
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: Arrays, scheme: Scheme) -> Self:
         made = cls(**{f.name: meta[f.name] for f in fields(cls) if f.init})
-        if "words" in arrays:
+        if arrays:
             from seqtruth.predictors.torch.network import Network, Shape
 
-            words = json.loads(arrays["words"].tobytes().decode("utf-8", "surrogatepass"))
-            shapes = {"word": len(words) + 1, "score.weight": len(scheme.labels)}
-            if any(arrays[name].shape[:1] != (rows,) for name, rows in shapes.items()):
-                raise ValueError("words or labels do not fit the arrays")
-            if arrays["score.weight"].shape[1:] != (made.hidden,):
-                raise ValueError("hidden does not fit the arrays")
+            # sizes first: no network is made that the file does not fill
+            sizes = {"labels": len(scheme.labels), "hidden": made.hidden}
+            check(arrays, _SIZES, sizes)
+            words = _words(arrays)
+            network = Network(Shape(len(words), len(scheme.labels), made.hidden))
+            Schema(like(network.arrays()) | {"words": _SIZES["words"]}).check(arrays)
             made.scheme, made._fits = scheme, int(meta["fits"])
+            if made._fits < 1:
+                raise ValueError("fits must be at least 1")
             made._lexicon = Lexicon(choose(meta["lexicon"]), {w: n for n, w in enumerate(words, 1)})
-            made._network = Network(Shape(len(words), len(scheme.labels), made.hidden))
+            made._network = network
             made._network.restore(arrays)
         return made
+
+
+#: What tells the size of a saved network.
+_SIZES = {
+    "words": Column("bytes", ("bytes",)),
+    "word": Column("float32", ("words+1", WIDTH)),
+    "score.weight": Column("float32", ("labels", "hidden")),
+}
+
+
+def _words(arrays: Arrays) -> list[str]:
+    """The words of a saved network: different strings, one for each row of its table but the first."""
+    words = json.loads(arrays["words"].tobytes().decode("utf-8", "surrogatepass"))
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError("words must be a list of strings")
+    if len(set(words)) != len(words) or len(words) + 1 != len(arrays["word"]):
+        raise ValueError("words must be different, one for each row of word but the first")
+    return words
 
 
 def _any_tag(target: F64, corpus: Corpus) -> Any:

@@ -15,6 +15,7 @@ from seqtruth.predictors.torch.lexicon import batches
 from seqtruth.predictors.torch.network import single_thread
 from seqtruth.predictors.transformer.checkpoint import build, check_reader, harmless
 from seqtruth.predictors.transformer.text import NO_CASE, PieceCorpus, Reader
+from seqtruth.schema import Column, Schema
 
 try:
     import tokenizers
@@ -149,6 +150,9 @@ class Body:
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: Arrays, n_labels: int, *, case: bool) -> Body:
         """Inverse of :meth:`state`; ValueError where anything does not fit."""
+        folders = ("own", "body")
+        texts = {name: Column("bytes", (f"bytes of {name}",)) for name in ("config", "tokenizer")}
+        Schema(texts, folders=folders).check(arrays)
         config, cutter = (arrays[name].tobytes().decode() for name in ("config", "tokenizer"))
         try:
             tokenizer = tokenizers.Tokenizer.from_str(cutter)
@@ -168,8 +172,10 @@ class Body:
 
 
 def _check_shapes(wanted: dict[str, Tensor], arrays: Arrays) -> None:
-    if wanted.keys() != arrays.keys():
-        raise ValueError("parameters are missing, or there are some too many")
-    for name, tensor in wanted.items():
-        if arrays[name].shape != tuple(tensor.shape):
-            raise ValueError(f"{name} has shape {arrays[name].shape}")
+    kinds = {True: "float", False: "int"}
+    Schema(
+        {
+            name: Column(kinds[tensor.is_floating_point()], tuple(tensor.shape))
+            for name, tensor in wanted.items()
+        }
+    ).check(arrays)
