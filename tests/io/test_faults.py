@@ -80,7 +80,7 @@ FAULTS = {
     ("a.jsonl", '{"id": 1, "tokens": ["a"]}'):
         'a.jsonl:1: "annotations" must be an object; got nothing; write "annotations": {} for a '
         "sentence that nobody labelled",
-    ("a.jsonl", '{"id": NaN}'):
+    ("a.jsonl", '{"tokens": NaN}'):
         "a.jsonl:1: not valid JSON; got NaN is not JSON; write one JSON object a line",
     ("a.jsonl", "[1]"):
         "a.jsonl:1: a line must hold one JSON object; got a list; write one JSON object a line",

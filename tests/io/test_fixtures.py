@@ -17,12 +17,13 @@ FIXTURES = Path(
 )
 #: Which files are refused (by their names), and what is said of them.
 REFUSED = {
-    r"brat/.*\.txt": "",  # texts, of which the marks stand in the .ann beside them
     r".*invalid\.conll": "columns where the lines before have",
     r"hf_datasets/multi_annotator_ner_tags\.jsonl": "does not say what they mean",
-    r"hf_datasets/saved_to_disk/.*\.json": "",  # parts of a folder that is read as a whole
-    r"wrench/wikigold/meta\.json": "",
-    r".*(typesystem|label_config)\.xml|.*\.dtd": "cannot tell the format",
+    r"hf_datasets/saved_to_disk/.*\.json": "looks like a part of a Hugging Face dataset's folder",
+    r"wrench/wikigold/meta\.json": "looks like the meta.json of a WRENCH dataset",
+    r".*typesystem\.xml": "looks like a UIMA type system",
+    r".*label_config\.xml": "looks like a labelling configuration of Label Studio",
+    r".*\.dtd": "looks like a DTD, the task of MAE",
     r"inception/.*": "must be chosen|has no text|begins inside|not in the text",
     r"label_studio/(ls|sdk)_tests/.*": "holds no spans of text",
     r"sagemaker/consolidation_payload_per_worker_bbox\.json": "the text is not in the file",

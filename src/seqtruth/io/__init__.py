@@ -26,7 +26,8 @@ from seqtruth.io.from_documents import CrowdBuilder, Cutting, RepeatedIdError
 from seqtruth.io.join import join_crowds
 from seqtruth.io.longtable.table import read_frame
 from seqtruth.io.own_formats import CONFIDENCES, suffix_of
-from seqtruth.io.places import Places, is_place, members, opened
+from seqtruth.io.places import Places, is_place
+from seqtruth.io.plan import Plan, planned
 from seqtruth.io.registry import FORMATS, find_format, format_by_name, known_format
 from seqtruth.io.same_text import merged
 from seqtruth.io.to_documents import Scores, documents_of
@@ -48,7 +49,6 @@ __all__ = [
 ]
 
 Confidence = npt.NDArray[np.floating[Any]] | None
-#: A folder is of a format, and not just full of files, where the format is as sure as this.
 _CUTTING = tuple(entry.name for entry in fields(Cutting) if entry.name != "scheme")
 
 
@@ -78,44 +78,20 @@ def read(
         if format is not None or options:
             raise ParameterError("a frame takes neither a format nor options")
         return read_frame(source, scheme)
-    with opened(source) as paths:
-        plan = _plan(paths, format)
-        kinds = {isinstance(found, DocumentFormat) for _, found in plan}
+    with planned(source, format) as plan:
+        kinds = {isinstance(found, DocumentFormat) for _, found in plan.entries}
         if kinds == {True}:
             return _crowd_of_documents(plan, scheme, options)
-        return join_crowds([_read_one(path, found, scheme, options) for path, found in plan])
+        return _joined(plan, scheme, options)
 
 
-def _plan(paths: list[Path], format: str | None) -> list[tuple[Path, Format]]:
-    """Every file with its format; a folder that is no format of its own stands for its files."""
-    plan: list[tuple[Path, Format]] = []
-    for path in paths:
-        if format is not None:
-            found = known_format(format)
-            many = path.is_dir() and isinstance(found, CrowdFormat) and found.name != "conll-folder"
-            plan += [(one, found) for one in (members(path) if many else [path])]
-            continue
-        if path.is_dir() and (inside := _file_kinds(path)):
-            plan += inside
-            continue
-        plan.append((path, find_format(path)))
-    return plan
-
-
-def _file_kinds(folder: Path) -> list[tuple[Path, Format]]:
-    """The files of a folder full of files of one format; nothing where the folder is a format of its own."""
-    if find_format(folder).name != "conll-folder":
-        return []
-    names = [path for path in folder.iterdir() if path.is_file() and path.name[:1] not in "._"]
-    endings = {suffix_of(path) for path in names}
-    if not names or endings & {".conll", ".txt", ".bio", ".iob", ".iob2", ".bioes", ".bilou"}:
-        return []
-    return [(path, find_format(path)) for path in sorted(names)]
+def _joined(plan: Plan, scheme: str | None, options: dict[str, Any]) -> Crowd:
+    return join_crowds([_read_one(path, found, scheme, options) for path, found in plan.entries])
 
 
 def _read_one(path: Path, found: Format, scheme: str | None, options: dict[str, Any]) -> Crowd:
     if isinstance(found, DocumentFormat):
-        return _crowd_of_documents([(path, found)], scheme, options)
+        return _crowd_of_documents(Plan([(path, found)]), scheme, options)
     _check_options(found.name, "reading", options, found.read_options)
     if path.is_dir() and found.name != "conll-folder":
         raise InputError(f"{found.name} is a file", where=str(path), got="a folder")
@@ -123,24 +99,23 @@ def _read_one(path: Path, found: Format, scheme: str | None, options: dict[str, 
 
 
 def _crowd_of_documents(
-    plan: list[tuple[Path, Format]],
-    scheme: str | None,
-    options: dict[str, Any],
-    by_one: bool = False,
+    plan: Plan, scheme: str | None, options: dict[str, Any], by_one: bool = False
 ) -> Crowd:
-    cutting, rest = _cutting(plan[0][1], scheme, options)
-    name = str(plan[0][0]) if len(plan) == 1 else f"{len(plan)} files"
+    entries = plan.entries
+    cutting, rest = _cutting(entries[0][1], scheme, options)
+    name = plan.told(str(entries[0][0])) if len(entries) == 1 else f"{len(entries)} files"
     notes = Notes()
     try:
         builder = CrowdBuilder(name, notes, cutting)
-        for _, document in _documents(plan, notes, rest):
+        for _, document in _documents(entries, notes, rest):
             builder.add(_by_one_hand(document) if by_one else document)
     except RepeatedIdError:
         notes = Notes()
         builder = CrowdBuilder(name, notes, cutting)
-        for document in merged(_documents(plan, notes, rest), notes):
+        for document in merged(_documents(entries, notes, rest), notes):
             builder.add(_by_one_hand(document) if by_one else document)
-    crowd = builder.crowd(plan[0][1].name)
+    crowd = builder.crowd(entries[0][1].name)
+    plan.tell(notes)
     notes.warn(f"reading {name}", stacklevel=4)
     if told := builder.overlaps.describe():
         warnings.warn(f"{name}: {told}", DataWarning, stacklevel=4)
@@ -159,10 +134,10 @@ def _cutting(
 
 
 def _documents(
-    plan: list[tuple[Path, Format]], notes: Notes, options: dict[str, Any]
+    entries: list[tuple[Path, Format]], notes: Notes, options: dict[str, Any]
 ) -> Iterator[tuple[str, Document]]:
     """Documents of all files, each with the name of its file."""
-    for path, found in plan:
+    for path, found in entries:
         assert isinstance(found, DocumentFormat)
         known = found.read_options or {}
         _check_options(found.name, "reading", options, (*_CUTTING, *known))
@@ -202,8 +177,8 @@ def read_documents(
     options : of the format's reader.
     """
     notes = Notes()
-    with opened(source) as paths:
-        for path, found in _plan(paths, format):
+    with planned(source, format) as plan:
+        for path, found in plan.entries:
             if isinstance(found, DocumentFormat):
                 for _, document in _documents([(path, found)], notes, options):
                     yield document, notes
@@ -222,20 +197,19 @@ def read_gold(source: Any, format: str | None = None, scheme: str | None = None)
     """
     if not is_place(source):
         return read(source, format, scheme)
-    with opened(source) as paths:
-        plan = _plan(paths, format)
-        if all(isinstance(found, DocumentFormat) for _, found in plan):
+    with planned(source, format) as plan:
+        if all(isinstance(found, DocumentFormat) for _, found in plan.entries):
             return _gold_of_documents(plan, scheme)
-        return join_crowds([_read_one(path, found, scheme, {}) for path, found in plan])
+        return _joined(plan, scheme, {})
 
 
-def _gold_of_documents(plan: list[tuple[Path, Format]], scheme: str | None) -> Crowd:
+def _gold_of_documents(plan: Plan, scheme: str | None) -> Crowd:
     # Label Studio's ground truth is somebody's annotation unless it is asked for
-    asked = all("ground_truth" in (found.read_options or ()) for _, found in plan)
+    asked = all("ground_truth" in (found.read_options or ()) for _, found in plan.entries)
     options = {"ground_truth": "gold"} if asked else {}
     has_gold = any(
         opinion.role == "gold"
-        for _, document in _documents(plan, Notes(), options)
+        for _, document in _documents(plan.entries, Notes(), options)
         for opinion in document.opinions
     )
     if has_gold:
@@ -373,18 +347,18 @@ def convert(
     if isinstance(found, CrowdFormat):
         write(read(source, format, scheme, **reading), target, found.name, **writing)
         return
-    with opened(source) as paths:
-        plan = _plan(paths, format)
-        if all(isinstance(kind, DocumentFormat) for _, kind in plan):
+    with planned(source, format) as plan:
+        entries = plan.entries
+        if all(isinstance(kind, DocumentFormat) for _, kind in entries):
             for name in _CUTTING:
                 reading.pop(name, None)
             notes = Notes()
-            documents: Any = (document for _, document in _documents(plan, notes, reading))
-            if len(plan) > 1:
-                documents = merged(_documents(plan, notes, reading), notes)
+            documents: Any = (document for _, document in _documents(entries, notes, reading))
+            if len(entries) > 1:
+                documents = merged(_documents(entries, notes, reading), notes)
             write_documents(documents, target, found.name, notes, **writing)
             return
-        crowd = join_crowds([_read_one(path, kind, scheme, reading) for path, kind in plan])
+        crowd = _joined(plan, scheme, reading)
     write(crowd, target, found.name, **writing)
 
 

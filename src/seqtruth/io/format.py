@@ -6,6 +6,7 @@ and tags (:class:`CrowdFormat`).
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -23,6 +24,9 @@ from seqtruth.io.tree import Tree
 Unit = Literal["document", "sentence"]
 #: How much of a file is looked at to tell its format.
 HEAD = 1 << 16
+#: Likewise of a JSON file, whose long texts are shortened: what tells the format may stand behind one.
+_JSON_HEADS = (1 << 18, 1 << 21, 1 << 24)
+_JSON_TEXT = re.compile(rb'"((?:[^"\\]|\\.){0,100}+)(?:[^"\\]|\\.)*+("|\\?$)', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -33,19 +37,34 @@ class Glimpse:
 
     @cached_property
     def head(self) -> bytes:
-        """The first 64 KiB of a file, without byte-order mark; nothing of a folder."""
+        """The first 64 KiB of a file, without byte-order mark; nothing of a folder.
+
+        Texts in JSON are shortened, so that a record with a long one is seen whole.
+        """
         if self.path.is_dir():
             return b""
+        head = self._first(HEAD)
+        if head.lstrip()[:1] not in (b"{", b"[") or len(head) < HEAD - 3:
+            return head
+        for size in _JSON_HEADS:
+            whole = self._first(size)
+            head = _JSON_TEXT.sub(rb'"\1\2', whole)[:HEAD]
+            if len(head) == HEAD or len(whole) < size - 3:
+                break
+        return head
+
+    def _first(self, size: int) -> bytes:
+        """The first bytes of a file, unpacked."""
         try:
             with open(self.path, "rb") as file:
-                head = file.read(HEAD)
+                head = file.read(size)
         except (OSError, ValueError) as error:
             got = getattr(error, "strerror", None) or type(error).__name__
             raise InputError("cannot read the file", where=str(self.path), got=got) from None
         if head[:2] == b"\x1f\x8b":
             # what is there of the first bytes; a damaged file is the reader's to report
             with suppress(zlib.error):
-                head = zlib.decompressobj(wbits=31).decompress(head, HEAD)
+                head = zlib.decompressobj(wbits=31).decompress(head, size)
         return head.removeprefix(b"\xef\xbb\xbf")
 
     @cached_property

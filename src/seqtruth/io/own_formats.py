@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from seqtruth.io.format import CrowdFormat, Glimpse
+from seqtruth.io.format import HEAD, CrowdFormat, Glimpse
 from seqtruth.io.formats.conll.columns import read_conll, write_conll
 from seqtruth.io.formats.conll.folder import read_conll_folder, write_conll_folder
 from seqtruth.io.formats.jsonl import read_jsonl, write_jsonl
@@ -20,6 +21,7 @@ from seqtruth.io.longtable.table import read_csv, read_parquet, read_tsv, write_
 CONFIDENCES = ("confidence", "span_confidence")
 _WITH_LEVEL = (*CONFIDENCES, "level")
 _CONLL = (".conll", ".bio", ".iob", ".iob2", ".bioes", ".bilou", ".txt")
+_OURS = re.compile(rb'"(?:tokens|text|annotations)"\s*:')
 _JSONL = (".jsonl", ".ndjson", ".json")
 #: How sure one is of a file's format from: its content, its ending alone, no more than a guess.
 SURE, BY_NAME, GUESS = 1.0, 0.3, 0.15
@@ -68,8 +70,18 @@ def _tell_jsonl(glimpse: Glimpse) -> float:
         ours = re.search(rb'"annotations"\s*:\s*\{', line) and re.search(
             rb'"(?:tokens|text)"\s*:', line
         )
-        return SURE if ours else BY_NAME
+        return SURE if ours else BY_NAME if _may_be_ours(head) else 0.0
     return GUESS if suffix_of(glimpse.path) in _JSONL[:-1] and glimpse.tree is None else 0.0
+
+
+def _may_be_ours(head: bytes) -> bool:
+    """Whether the first object has a key of ours, or is damaged so that one cannot see."""
+    try:
+        value, _ = json.JSONDecoder().raw_decode(head.decode("utf-8", "ignore"))
+    except (ValueError, RecursionError):
+        return len(head) < HEAD // 2 or _OURS.search(head) is not None
+    ours = not {"tokens", "text"}.isdisjoint(value) or isinstance(value.get("annotations"), dict)
+    return not value or ours
 
 
 def _tell_delimited(delimiter: str, suffix: str, glimpse: Glimpse) -> float:

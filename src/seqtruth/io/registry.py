@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 from seqtruth.errors import InputError, ParameterError
-from seqtruth.io.files import check_text, read_bytes
 from seqtruth.io.format import DocumentFormat, Format, Glimpse, Unit
 from seqtruth.io.formats import OF_SENTENCES, TOOLS
 from seqtruth.io.own_formats import OWN
+from seqtruth.io.unrecognised import unrecognised
 from seqtruth.plugins import Registry
 
 #: Below this no format is believed.
@@ -66,40 +65,7 @@ def find_format(path: Path) -> Format:
     sure, best = max(scores, key=lambda pair: pair[0])
     if sure >= LEAST:
         return best
-    raise _unknown(glimpse)
-
-
-def _unknown(glimpse: Glimpse) -> InputError:
-    head = glimpse.head.lstrip()
-    got = f"{head[:40].decode('utf-8', 'replace')!r}" if head else "an empty file"
-    if glimpse.path.is_dir():
-        got = "a folder"
-    elif glimpse.tree is None:
-        check_text(read_bytes(glimpse.path), glimpse.path)
-    else:
-        names = list(glimpse.tree)
-        got = (
-            f"an archive of {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
-            if names
-            else got
-        )
-        if _is_saved(glimpse.path):
-            return InputError(
-                "this is a saved result or tagger, not annotations", where=str(glimpse.path),
-                fix="load it with Result.load or Tagger.load",
-            )  # fmt: skip
-    return InputError(
-        "cannot tell the format", where=str(glimpse.path), got=got,
-        fix=f"give format=, one of {', '.join(FORMATS)}",
-    )  # fmt: skip
-
-
-def _is_saved(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as file:
-            return b'"seqtruth-' in file.read("meta.json")[:200]
-    except (OSError, KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
-        return False
+    raise unrecognised(glimpse, lambda: ", ".join(FORMATS))
 
 
 def format_by_name(path: Path) -> Format | None:

@@ -15,7 +15,8 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from seqtruth.errors import InputError
-from seqtruth.io.documents import Document, Mark, Notes, Opinion
+from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
+from seqtruth.io.tokens import trimmed
 
 #: Copies that share less than this are different texts.
 ALIKE = 0.5
@@ -59,8 +60,8 @@ class Alignment:
     True
     """
 
-    def __init__(self, pairs: Sequence[Pair]) -> None:
-        self._pairs = pairs
+    def __init__(self, pairs: Sequence[Pair], there: str) -> None:
+        self._pairs, self._there = pairs, there
         self._starts = [pair.there[0] for pair in pairs]
 
     def _pair(self, place: int) -> Pair | None:
@@ -70,7 +71,8 @@ class Alignment:
         return self._pairs[number]
 
     def stretch(self, start: int, end: int) -> tuple[int, int] | None:
-        """A stretch here; None where its first or last character is not here."""
+        """A stretch here, blanks at its edges apart; None where its first or last character is not here."""
+        start, end = trimmed(self._there, max(start, 0), min(end, len(self._there)))
         first, last = self._pair(start), self._pair(end - 1)
         if first is None or last is None or start >= end:
             return None
@@ -90,13 +92,13 @@ class Alignment:
 def align_texts(here: str, there: str) -> Alignment | None:
     """The way from ``there`` to ``here``; None where too much differs to be safe."""
     if here == there:
-        return Alignment([Pair((0, len(here)), (0, len(here)))])
+        return Alignment([Pair((0, len(here)), (0, len(here)))], there)
     ours, our_places = _bare(here)
     theirs, their_places = _bare(there)
     blocks = [Block(0, 0, len(ours))] if ours == theirs else _blocks(ours, theirs)
     if blocks is None:
         return None
-    return Alignment(_in_texts(blocks, our_places, their_places))
+    return Alignment(_in_texts(blocks, our_places, their_places), there)
 
 
 def _bare(text: str) -> tuple[str, list[tuple[int, int]]]:
@@ -244,25 +246,27 @@ def moved(opinion: Opinion, way: Alignment, notes: Notes, where: str) -> Opinion
 
 
 def joined(first: Document, second: Document, notes: Notes) -> Document:
-    """Two records of one document as one, the second's marks moved to the first's text."""
-    opinions = second.opinions
+    """Two records of one document as one, the second's marks and borders moved to the first's text."""
+    opinions, tokens, sentences = second.opinions, second.tokens, second.sentences
     if first.text != second.text:
         way = align_texts(first.text, second.text)
         if way is None:
             raise differs(first, second)
         where = second.where or second.id
         opinions = tuple(moved(opinion, way, notes, where) for opinion in opinions)
+        tokens, sentences = _moved_extents(tokens, way), _moved_extents(sentences, way)
     return replace(
         first,
         opinions=(*first.opinions, *opinions),
-        tokens=first.tokens
-        if first.tokens is not None or first.text != second.text
-        else second.tokens,
-        sentences=first.sentences
-        if first.sentences is not None or first.text != second.text
-        else second.sentences,
+        tokens=tokens if first.tokens is None else first.tokens,
+        sentences=sentences if first.sentences is None else first.sentences,
         source=first.source if first.source is not None else second.source,
     )
+
+
+def _moved_extents(extents: Extents | None, way: Alignment) -> Extents | None:
+    found = (way.stretch(*extent) for extent in extents or ())
+    return tuple(stretch for stretch in found if stretch is not None) or None
 
 
 def differs(first: Document, second: Document) -> InputError:

@@ -1,6 +1,6 @@
 """A folder or a zip archive, looked into in the same way and with the same limits.
 
-Nothing is ever unpacked to disk. Names that leave the archive (``..``, absolute paths, drive letters),
+Names that leave the archive (``..``, absolute paths, drive letters),
 links, and archives that are too large when unpacked are refused.
 """
 

@@ -110,8 +110,8 @@ def test_a_zip_has_a_file_for_each_user(tmp_path):
 
 def test_texts_that_differ_are_refused_with_the_place(tmp_path):
     (tmp_path / "a.jsonl").write_text(lines({"id": 1, "text": "Jane", "label": [[0, 4, "PER"]]}))
-    (tmp_path / "b.jsonl").write_text(lines({"id": 1, "text": "Jann", "label": [[0, 4, "PER"]]}))
-    with pytest.raises(InputError, match=r"differs .* at character 3"):
+    (tmp_path / "b.jsonl").write_text(lines({"id": 1, "text": "Jules", "label": [[0, 4, "PER"]]}))
+    with pytest.raises(InputError, match=r"differs at character 1"):
         read(tmp_path)
 
 

@@ -34,7 +34,7 @@ def read(name: str, path: str, **options: object) -> tuple[list[Document], Notes
 
 #: Files and folders that are these tools' own, by format; all others must not be claimed.
 OWN = {
-    "brat": ["brat", "brat/*", "brat/eco_collectf_*/*", "brat/**/*.ann"],
+    "brat": ["brat", "brat/*", "brat/eco_collectf_*/*", "brat/**/*.ann", "brat/**/*.txt"],
     "gate": ["gate", "gate/*.xml"],
     "mae": ["mae", "mae/iaa_example", "mae/iaa_example/*.xml"],
     "inception": [

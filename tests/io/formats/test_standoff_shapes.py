@@ -92,7 +92,7 @@ def test_brat_faults_say_where(tmp_path: Path, line: str) -> None:
 
 
 def test_brat_texts_that_differ(tmp_path: Path) -> None:
-    """Blanks apart, marks are moved; any other difference is refused with its place."""
+    """Blanks apart, marks are moved; another text is refused with the place of the first difference."""
     put(
         tmp_path,
         {
@@ -104,9 +104,10 @@ def test_brat_texts_that_differ(tmp_path: Path) -> None:
     )
     (document,), _ = read(brat.FORMAT, tmp_path)
     assert found(document) == {"a": [], "b": [("Bob", "P")]}
-    put(tmp_path, {"b/d.txt": "Ann mat Bob"})
+    put(tmp_path, {"b/d.txt": "Ann was here before Bob"})
     with pytest.raises(
-        InputError, match=r"the text differs from that of .*a/d\.txt at character 5; got 'at Bob'"
+        InputError,
+        match=r"differs at character 4 from that at .*a/d\.txt; got 'was here before Bob'",
     ):
         read(brat.FORMAT, tmp_path)
 

@@ -15,7 +15,7 @@ Argilla 1, Rubrix         ``text``, ``tokens``, ``annotation``, ``annotation_age
 ========================  ==============================================================================
 
 A file may hold a list of records, one a line, an object of columns (``to_dict``), or an object of
-records by id (``to_dict(orient="index")``).
+records by id (``to_dict(orient="index")``), or be an answer of the server (``items``).
 """
 
 from __future__ import annotations
@@ -66,6 +66,12 @@ def records_of(found: JsonRecord) -> Iterator[Record]:
     value, where = found
     if not isinstance(value, dict):
         raise InputError("an Argilla record must be an object", where=where, got=shown(value))
+    if (
+        isinstance(value.get("items"), list) and "fields" not in value
+    ):  # a page of the server's answer
+        for one in value["items"]:
+            yield from records_of(JsonRecord(one, where))
+        return
     columns = [name for name, column in value.items() if isinstance(column, list)]
     if isinstance(value.get("id"), list) and len(columns) == len(value):
         rows = len(value["id"])

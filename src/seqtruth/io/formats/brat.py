@@ -73,6 +73,8 @@ def tell(glimpse: Glimpse) -> float:
             if head.strip():
                 return 0.9 if _LINE.match(head) else 0.0
         return sure
+    if glimpse.path.suffix == ".txt" and (beside := glimpse.path.with_suffix(".ann")).is_file():
+        return tell(Glimpse(beside))
     if glimpse.path.suffix == ".ann":
         head = glimpse.head[:200].decode("utf-8", "replace")
         return 0.9 if _LINE.match(head) else 0.4 if not head.strip() else 0.0
@@ -89,7 +91,7 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
             prefix = f"{folder.name}/" if not shared and len(folders) > 1 else ""
             documents.setdefault(prefix + name, []).append((folder, name))
     for id, places in documents.items():
-        gathered = Gathered(name_of(id))
+        gathered = Gathered(name_of(id), notes)
         text = _any_text(tree, places)
         for folder, name in places:
             own = folder.texts.get(name)
@@ -108,9 +110,9 @@ def _title(path: Path) -> str:
 
 
 def _folders(path: Path) -> tuple[Tree, list[_Folder]]:
-    """The files by folder; of a single ``.ann`` file, only it and its text."""
+    """The files by folder; of a single ``.ann`` or ``.txt``, only these two."""
     tree, names = Tree(path), None
-    if path.is_file() and path.suffix == ".ann":
+    if path.is_file() and path.suffix in (".ann", ".txt"):
         tree = Tree(path.parent)
         names = [
             f"{path.stem}.ann",

@@ -28,6 +28,9 @@ def entity_lists(answer: Any, depth: int = 0) -> Iterator[list[Any]]:
         except (ValueError, RecursionError):
             return
     if isinstance(answer, list):
+        if answer and all(isinstance(one, dict) and "startOffset" in one for one in answer):
+            yield answer  # a column of its own for the list
+            return
         for one in answer:
             if isinstance(one, dict | str):
                 yield from entity_lists(one, depth + 1)

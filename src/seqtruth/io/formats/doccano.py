@@ -35,6 +35,7 @@ from seqtruth.io.formats.doccano_writing import WRITE_OPTIONS, write
 from seqtruth.io.formats.file_names import name_of as name_of_file
 from seqtruth.io.formats.gathered import Gathered
 from seqtruth.io.formats.offsets import Converter, graphemes_to_points, utf16_to_points
+from seqtruth.io.formats.own_json import first_record
 from seqtruth.io.formats.plain_marks import UniqueIds
 from seqtruth.io.json_records import JsonRecord, json_records, records_in
 
@@ -146,7 +147,9 @@ def _joined(
         if not did_annotate and waiting:
             asked.notes.left_out("annotator without any mark (taken as not annotating)", name)
         for key, text, opinions, where in waiting:
-            document = gathered.setdefault(key, Gathered(key[1] if key[0] == "id" else ""))
+            document = gathered.setdefault(
+                key, Gathered(key[1] if key[0] == "id" else "", asked.notes)
+            )
             document.add(text, None, where)
             for opinion in opinions if did_annotate else ():
                 document.add(text, opinion, where)
@@ -229,7 +232,9 @@ def tell(glimpse: Glimpse) -> float:
     if tree is None:
         return _tell_head(glimpse.head)
     files = [name for name in tree.names if name.lower().endswith(".jsonl")]
-    if not files or len(files) < len(tree.names):
+    if not files or any(
+        not name.lower().endswith((".jsonl", ".txt", ".md")) for name in tree.names
+    ):
         return 0.0
     return max(_tell_head(tree.read(name, 1 << 16)) for name in files[:5])
 
@@ -237,14 +242,18 @@ def tell(glimpse: Glimpse) -> float:
 def _tell_head(head: bytes) -> float:
     if head.lstrip()[:1] not in (b"{", b"["):
         return 0.0
+    record = first_record(head)
+    if record is not None and not isinstance(record.get("text", record.get("data")), str):
+        return 0.0
     squeezed = b"".join(head[:20_000].split())
     if b'"start_offset"' in head and (b'"entities"' in head or b'"annotations"' in head):
         return 0.95
     triples = any(b'"%s":[[' % key in squeezed for key in (b"label", b"labels", b"entities"))
-    if triples and b'"text"' in head and b'"tokens"' not in head:
+    text = b'"text"' in head or b'"data":"' in squeezed
+    if triples and text and b'"tokens"' not in head:
         known = any(sign in head for sign in (b'"Comments"', b'"annotation_approver"', b'"cats"'))
         return 0.95 if known else 0.75
-    empty = b'"label":[]' in squeezed and b'"text"' in head and b'"tokens"' not in head
+    empty = b'"label":[]' in squeezed and text and b'"tokens"' not in head
     return 0.5 if empty else 0.0
 
 

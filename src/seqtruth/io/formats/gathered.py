@@ -1,22 +1,16 @@
 """Opinions on one document that stand in several files, each with its own copy of the text.
 
-The copies are the same, or differ only in blanks (line ends, a blank at the end) or in how accents
-are encoded (Unicode normalisation): then every mark is moved to the first copy. Any other
-difference is refused, with its place.
+Copies may differ as :mod:`seqtruth.io.same_text` says; every mark is moved to the first copy.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Container
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from unicodedata import normalize
+from collections.abc import Container
+from dataclasses import dataclass, replace
 
-from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
-from seqtruth.io.formats.offsets import grapheme_borders
+from seqtruth.io.same_text import joined
 
 _BLANK = re.compile(r"\s")
 
@@ -26,92 +20,27 @@ class Gathered:
     """A document that grows file by file."""
 
     id: str
-    text: str | None = None
-    where: str = ""
-    opinions: list[Opinion] = field(default_factory=list)
-    tokens: Extents | None = None
-    sentences: Extents | None = None
+    notes: Notes
+    _first: Document | None = None
 
     def add(
         self, text: str, opinion: Opinion | None, where: str, tokens: Extents | None = None,
         sentences: Extents | None = None,
     ) -> None:  # fmt: skip
         """One more copy of the text, with what its annotator marked in it and the borders it gives."""
-        if self.text is None:
-            self.text, self.where = text, where
-        elif text != self.text:
-            move = moved_to(self.text, text, where, self.where)
-            opinion = opinion and _moved(opinion, move)
-            tokens, sentences = _moved_extents(tokens, move), _moved_extents(sentences, move)
-        if opinion is not None:
-            self.opinions.append(opinion)
-        self.tokens = self.tokens or tokens
-        self.sentences = self.sentences or sentences
+        opinions = () if opinion is None else (opinion,)
+        copy = Document(self.id, text, opinions, tokens or None, sentences or None, where)
+        self._first = copy if self._first is None else joined(self._first, copy, self.notes)
 
     def document(self) -> Document:
-        return Document(
-            self.id, self.text or "", tuple(self.opinions), self.tokens, self.sentences, self.where
-        )
-
-
-def moved_to(text: str, other: str, where: str, first: str) -> Callable[[int, bool], int]:
-    """From places in ``other`` to places in ``text``; an end stays after its last character."""
-    cut = _letters if same_but_blanks(text, other) else _characters
-    here, there = cut(text), cut(other)
-    if [form for form, _, _ in here] != [form for form, _, _ in there]:
-        raise _differ(text, other, where, first)
-    starts, ends = [start for _, start, _ in there], [end for _, _, end in there]
-
-    def move(place: int, end: bool) -> int:
-        if end:
-            before = bisect_left(starts, place)
-            return here[before - 1][2] if before else 0
-        index = bisect_right(ends, place)
-        return here[index][1] if index < len(here) else len(text)
-
-    return move
-
-
-def _letters(text: str) -> list[tuple[str, int, int]]:
-    """Code points that are no blanks, with their places."""
-    return [(letter, i, i + 1) for i, letter in enumerate(text) if not letter.isspace()]
-
-
-def _characters(text: str) -> list[tuple[str, int, int]]:
-    """What a reader sees as characters, blanks apart, in normal form C, with their places."""
-    pairs = pairwise(grapheme_borders(text))
-    return [(normalize("NFC", text[a:b]), a, b) for a, b in pairs if not text[a:b].isspace()]
+        """All copies as one."""
+        found = Document(self.id, "") if self._first is None else self._first
+        return replace(found, id=self.id)
 
 
 def same_but_blanks(text: str, other: str) -> bool:
     """Whether two texts are the same, blanks apart."""
     return _BLANK.sub("", text) == _BLANK.sub("", other)
-
-
-def _moved(opinion: Opinion, move: Callable[[int, bool], int]) -> Opinion:
-    def mark(old: Mark) -> Mark:
-        pieces = tuple((move(a, False), move(b, True)) for a, b in old.pieces)
-        return old._replace(start=move(old.start, False), end=move(old.end, True), pieces=pieces)
-
-    marks = (mark(old) for old in opinion.marks)
-    return replace(opinion, marks=tuple(new for new in marks if new.start < new.end))
-
-
-def _moved_extents(extents: Extents | None, move: Callable[[int, bool], int]) -> Extents | None:
-    moved = ((move(start, False), move(end, True)) for start, end in extents or ())
-    return tuple((start, end) for start, end in moved if start < end) or None
-
-
-def _differ(text: str, other: str, where: str, first: str) -> InputError:
-    place = next(
-        (i for i, (a, b) in enumerate(zip(text, other, strict=False)) if a != b),
-        min(len(text), len(other)),
-    )
-    return InputError(
-        f"the text differs from that of {first} at character {place}", where=where,
-        got=f"{other[place : place + 20]!r} instead of {text[place : place + 20]!r}",
-        fix="annotators must have marked the same text",
-    )  # fmt: skip
 
 
 def gold_named(document: Document, name: str, same: Container[str], notes: Notes) -> Document:

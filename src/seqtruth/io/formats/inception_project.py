@@ -58,7 +58,7 @@ def read_project(path: Path, notes: Notes, **options: object) -> Iterator[Docume
 def _document(
     project: _Project, id: str, files: list[_File], layer: Layer | None, notes: Notes
 ) -> Document:
-    gathered = Gathered(name_of(id))
+    gathered = Gathered(name_of(id), notes)
     for i, file in enumerate(files):
         cas, where = project.cas(file, notes), project.tree.where(file.name)
         if i == 0:

@@ -17,14 +17,17 @@
   document's id is then ``task/key``.
 - Tasks of versions before 1.0 (``completions``, ``honeypot``) are read, and files of a target storage,
   which hold one annotation with its ``task``.
+- Marks in hypertext and paragraphs are placed in what is shown
+  (:mod:`~seqtruth.io.formats.label_studio_rendered`), which is then the text.
 
 **JSON-MIN, CSV and TSV** have a row per annotation, see :mod:`~seqtruth.io.formats.label_studio_rows`.
 
-Written are tasks to import. As predictions (the default) they need nothing; annotations need members of
-the project with the annotators' names as e-mail addresses, and ground truth goes to whoever imports it.
+Written are tasks to import, with the control tags that the labels were read from. As predictions (the
+default) they need nothing; annotations need members of the project with the annotators' names as e-mail
+addresses, and ground truth goes to whoever imports it.
 
-Left out and noted: relations, document-level results, attributes of marks, marks in hypertext and
-paragraphs (they count in a rendered page), drafts, reviews, results known only by their number.
+Left out and noted: relations, document-level results, attributes of marks, drafts, reviews, results
+known only by their number.
 """
 
 from __future__ import annotations
@@ -146,16 +149,21 @@ class _Tasks:
         if not wanted:
             self.notes.left_out("task without text", where)
         name = name_of(data.get("seqtruth_id")) or name_of(task.get("id")) or str(number)
-        source = {"id": task.get("id"), "data": data}
+        controls = {
+            label: [span.control, span.object, span.kind]
+            for group in spans.values() for span in group for label in span.labels
+        }  # fmt: skip
+        source = {"id": task.get("id"), "data": data, "controls": controls}
         for key in wanted:
-            placer = Placer(data[key], self.notes, where, self.asked.units)
+            page = key in self.keys.pages
+            placer = Placer(data[key], self.notes, where, self.asked.units, page)
             made = tuple(
                 replace(opinion, marks=_marks(placer, found, keys, key))
                 for opinion, found in opinions
             )
             self.documents_made += 1
             id_ = name if len(wanted) == 1 else f"{name}/{key}"
-            yield Document(id_, data[key], made, where=where, source=source)
+            yield Document(id_, placer.text, made, where=where, source=source)
 
     def _opinions(self, task: dict[str, Any], where: str) -> Iterator[tuple[Opinion, list[Region]]]:
         annotations = task.get("annotations", task.get("completions"))

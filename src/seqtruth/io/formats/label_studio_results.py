@@ -1,8 +1,9 @@
 """The results of a Label Studio annotation: which are spans, of which text, and where they stand.
 
 A result names a control tag (``from_name``), the object it marks (``to_name``) and holds a ``value``.
-Only ``labels`` of a ``<Text>`` are spans of the text in the file; marks in hypertext and paragraphs
-count in a rendered page, and everything else is about a whole document, another mark or a picture.
+``labels`` of a ``<Text>`` are spans of the text in the file; marks in hypertext and paragraphs count in what
+is shown of it (:mod:`.label_studio_rendered`), and everything else is about a whole document, another mark
+or a picture.
 
 Which key of ``data`` holds the text is in the project's configuration, which no export contains: it is
 the one the result names, the one called like the object, ``text``, or the only text that fits.
@@ -17,10 +18,11 @@ from typing import Any, NamedTuple
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Mark, Notes
 from seqtruth.io.formats.checked_values import name_of, number_of, shown, whole_of
+from seqtruth.io.formats.label_studio_rendered import rendered
 from seqtruth.io.formats.offsets import utf16_to_points
 
 _ADDRESS = re.compile(r"(?:(?:https?|s3|gs|azure-blob)://|/data/)\S+")
-_RENDERED = ("hypertextlabels", "paragraphlabels")
+_LABELS = ("labels", "hypertextlabels", "paragraphlabels")
 _RELATION = "relation"
 
 
@@ -34,6 +36,10 @@ class Region(NamedTuple):
     object: str
     source: str | None
     score: float | None
+    control: str = ""
+    kind: str = "labels"
+    #: where a mark stands in what is shown, for pages and dialogues
+    shown: dict[str, Any] | None = None
 
 
 def span_of(result: object, notes: Notes, where: str) -> Region | None:
@@ -44,13 +50,11 @@ def span_of(result: object, notes: Notes, where: str) -> Region | None:
     kind, value = result.get("type"), result.get("value")
     if kind == _RELATION or "from_id" in result:
         notes.left_out("relation", where)
-    elif kind in _RENDERED:
-        notes.left_out(f"mark in rendered text ({kind})", where)
     elif not isinstance(value, dict):
         notes.left_out("result without value", where)
     elif "start" not in value or "end" not in value or "channel" in value:
         notes.left_out(f"result that marks no text ({shown(kind)})", where)
-    elif not isinstance(value.get("labels"), list):
+    elif not any(isinstance(value.get(key), list) for key in _LABELS):
         notes.left_out(f"attribute of a mark ({shown(kind)})", where)
     else:
         return _span(result, value, notes, where)
@@ -58,8 +62,13 @@ def span_of(result: object, notes: Notes, where: str) -> Region | None:
 
 
 def _span(result: dict[str, Any], value: dict[str, Any], notes: Notes, where: str) -> Region | None:
-    start, end, labels = value["start"], value["end"], value["labels"]
-    if type(start) is not int or type(end) is not int:  # the usual case goes fast
+    start, end = value["start"], value["end"]
+    kind = "labels" if "labels" in value else next(key for key in _LABELS if key in value)
+    labels = value[kind]
+    on_page = value if "startOffset" in value or "globalOffsets" in value else None
+    if on_page is not None:
+        start = end = 0
+    elif type(start) is not int or type(end) is not int:  # the usual case goes fast
         start, end = whole_of(start), whole_of(end)
     if not all(type(label) is str and label for label in labels):
         labels = [name for name in map(name_of, labels) if name is not None]
@@ -76,6 +85,8 @@ def _span(result: dict[str, Any], value: dict[str, Any], notes: Notes, where: st
         name_of(result.get("to_name")) or "",
         source[1:] if type(source) is str and source[:1] == "$" else None,
         None if score is None else number_of(score),
+        name_of(result.get("from_name")) or "",
+        kind, on_page,
     )  # fmt: skip
 
 
@@ -85,11 +96,21 @@ class TextKeys:
 
     chosen: str | None = None
     known: dict[str, str] = field(default_factory=dict)
+    #: those of pages and dialogues, which are rendered
+    pages: set[str] = field(default_factory=set)
 
     def find(self, data: dict[str, Any], spans: list[Region], where: str) -> str | None:
         """The key of the text that these spans, all of one object, mark; None where there is no text."""
         wanted = spans[0].object if spans else ""
         key = self.chosen or self.known.get(wanted)
+        if any(span.shown is not None for span in spans):
+            key = self._guess_shown(data, spans, key)
+            if key is not None:
+                self.known.setdefault(wanted, key)
+                self.pages.add(key)
+                return key
+        if key in self.pages and data.get(key):
+            return key
         if key is None or not isinstance(data.get(key), str):
             if self.chosen:
                 raise InputError(
@@ -105,6 +126,25 @@ class TextKeys:
                     fix="put the texts into the tasks' data, then export again",
                 )  # fmt: skip
         return key
+
+    def _guess_shown(
+        self, data: dict[str, Any], spans: list[Region], key: str | None
+    ) -> str | None:
+        """The key of a page or dialogue in which the marks can be placed: the first best."""
+        named = [key, *(span.source for span in spans[:1]), spans[0].object, "html", "text"]
+        keys = [
+            name for name in (*dict.fromkeys(named), *data) if name is not None and name in data
+        ]
+        marks = [span.shown for span in spans if span.shown is not None]
+        best: tuple[int, str] | None = None
+        for name in dict.fromkeys(keys):
+            page = rendered(data[name])
+            placed = 0 if page is None else sum(page.place(mark) is not None for mark in marks)
+            if placed == len(marks):
+                return name
+            if page is not None and (best is None or placed > best[0]):
+                best = placed, name
+        return None if best is None else best[1]
 
     def _guess(self, data: dict[str, Any], spans: list[Region], where: str) -> str | None:
         texts = [key for key, value in data.items() if isinstance(value, str)]
@@ -138,12 +178,20 @@ class Placer:
     emoji, and there the text that a span is said to cover decides.
     """
 
-    def __init__(self, text: str, notes: Notes, where: str, units: str = "auto") -> None:
+    def __init__(self, data: Any, notes: Notes, where: str, units: str, page: bool) -> None:
+        self.page = rendered(data) if page else None
+        text = data if self.page is None else self.page.text
         self.text, self.notes, self.where, self.units = text, notes, where, units
         wide = units != "points" and len(text.encode("utf-16-le")) > 2 * len(text)
         self._to_points = utf16_to_points(text) if wide else None
 
     def marks(self, span: Region) -> list[Mark]:
+        if self.page is not None and span.shown is not None:
+            place = self.page.place(span.shown)
+            if place is None:
+                self.notes.left_out("mark that cannot be found in the rendered text", self.where)
+                return []
+            return [Mark(*place, label, score=span.score) for label in span.labels]
         start, end = self._place(span)
         if start == end:
             self.notes.left_out("zero-width mark", self.where)

@@ -115,7 +115,7 @@ class _Task:
         if key is None:
             notes.left_out("task without text", self.where)
             return None
-        placer = Placer(data[key], notes, self.where, units)
+        placer = Placer(data[key], notes, self.where, units, key in keys.pages)
         opinions = []
         for opinion, found in self.spans:
             marks: list[Mark] = [mark for span in found for mark in placer.marks(span)]
@@ -123,7 +123,11 @@ class _Task:
         opinions.sort(key=lambda opinion: opinion.time or "")
         strings = {key: value for key, value in data.items() if isinstance(value, str)}
         return Document(
-            name, data[key], tuple(opinions), where=self.where, source={"id": name, "data": strings}
+            name,
+            placer.text,
+            tuple(opinions),
+            where=self.where,
+            source={"id": name, "data": strings},
         )
 
 

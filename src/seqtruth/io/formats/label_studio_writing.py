@@ -9,6 +9,7 @@ from typing import Any
 from seqtruth.errors import ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.files import write_chunks
+from seqtruth.io.formats.label_studio_rendered import Rendered, rendered
 from seqtruth.io.formats.plain_marks import contiguous, note_borders
 from seqtruth.io.json_records import json_array
 
@@ -17,9 +18,10 @@ WRITE_OPTIONS = {
     " people as annotations, gold as ground truth, models as predictions; 'ground_truth': all as"
     " ground truth",
     "text_key": "the key of data that holds the text; 'text' by default, or where it stood",
-    "control": "the name of the <Labels> tag; 'label' by default",
-    "to_name": "the name of the <Text> tag; 'text' by default",
+    "control": "the name of the <Labels> tag; that which the label was read from, or 'label'",
+    "to_name": "the name of the <Text> tag; that which the label was read from, or 'text'",
 }
+_KINDS_SHOWN = {"html": "hypertextlabels", "paragraphs": "paragraphlabels"}
 _KINDS = ("predictions", "annotations", "ground_truth")
 
 
@@ -39,10 +41,12 @@ def write(documents: Iterable[Document], path: Path, notes: Notes, **options: ob
 def _tasks(
     documents: Iterable[Document], notes: Notes, options: dict[str, str]
 ) -> Iterator[dict[str, Any]]:
+    controls = _Controls(options)
     for number, document in enumerate(documents, 1):
         where = document.where or document.id
         note_borders(document, notes)
-        data = _data(document, options.get("text_key"))
+        data, page = _data(document, options.get("text_key"))
+        controls.learn(document)
         task: dict[str, Any] = {
             "id": int(document.id) if _is_number(document.id) else number, "data": data,
             "annotations": [], "predictions": [],
@@ -52,40 +56,70 @@ def _tasks(
         for opinion in document.opinions:
             kind, entry = _entry(opinion, options["opinions"])
             entry["result"] = [
-                _result(document.text, mark, f"{kind[0]}{len(task[kind])}-{index}", options)
+                controls.result(document.text, mark, f"{kind[0]}{len(task[kind])}-{index}", page)
                 for index, mark in enumerate(contiguous(opinion, notes, where))
             ]
             task[kind].append(entry)
         yield task
 
 
+class _Controls:
+    """The control tags that labels belong to, as far as they were read from Label Studio."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self.options = options
+        self._known: dict[str, tuple[str, str, str]] = {}
+
+    def learn(self, document: Document) -> None:
+        found = (document.source or {}).get("controls")
+        for label, names in found.items() if isinstance(found, dict) else ():
+            if isinstance(names, list) and len(names) == 3 and all(map(_is_name, names)):
+                self._known[label] = (names[0], names[1], names[2])
+
+    def result(self, text: str, mark: Mark, name: str, page: Rendered | None) -> dict[str, Any]:
+        """A mark as a result."""
+        usual = "labels" if page is None else _KINDS_SHOWN[page.kind]
+        first = next(iter(self._known.values()), ("label", "text", usual))
+        control, object_, kind = self._known.get(mark.label, first)
+        kind = kind if kind in ("labels", usual) else usual
+        if page is None:
+            place = {"start": mark.start, "end": mark.end, "text": text[mark.start : mark.end]}
+        else:
+            place = page.value(mark.start, mark.end)
+        result: dict[str, Any] = {
+            "id": name, "type": kind,
+            "from_name": self.options.get("control", control),
+            "to_name": self.options.get("to_name", object_),
+            "value": {**place, kind: [mark.label]},
+        }  # fmt: skip
+        if mark.score is not None:
+            result["score"] = mark.score
+        return result
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and bool(name)
+
+
 def _is_number(name: str) -> bool:
     return name.isascii() and name.isdigit() and len(name) < 18 and str(int(name)) == name
 
 
-def _data(document: Document, key: str | None) -> dict[str, Any]:
-    """The task's data as it was read from Label Studio, or the text alone."""
+def _data(document: Document, key: str | None) -> tuple[dict[str, Any], Rendered | None]:
+    """The task's data as it was read from Label Studio, or the text alone; and the page that it shows."""
     source = (document.source or {}).get("data")
     if isinstance(source, dict):
-        if key is None and document.text in (found := list(source.values())):
-            key = list(source)[found.index(document.text)]
-        if key is not None and source.get(key) == document.text:
-            return dict(source)
-    return {key or "text": document.text}
-
-
-def _result(text: str, mark: Mark, name: str, options: dict[str, str]) -> dict[str, Any]:
-    result: dict[str, Any] = {
-        "id": name, "type": "labels",
-        "from_name": options.get("control", "label"), "to_name": options.get("to_name", "text"),
-        "value": {
-            "start": mark.start, "end": mark.end, "text": text[mark.start : mark.end],
-            "labels": [mark.label],
-        },
-    }  # fmt: skip
-    if mark.score is not None:
-        result["score"] = mark.score
-    return result
+        keys = list(source) if key is None else [key]
+        for name in keys:
+            if source.get(name) == document.text:
+                return dict(source), None
+        for name in keys:
+            held = source.get(name)
+            if isinstance(held, list) or (isinstance(held, str) and "<" in held):
+                page = rendered(held)
+                if page is not None and page.text == document.text:
+                    return dict(source), page
+    return {key or "text": document.text}, None
 
 
 def _entry(opinion: Opinion, kind: str) -> tuple[str, dict[str, Any]]:

@@ -73,7 +73,7 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
         key = _key(value)
         text = _text(value, where)
         name = name_of(first_of(value, ("id", "document_id", "doc_id"))) or str(place + 1)
-        document = gathered.setdefault(key, Gathered(name))
+        document = gathered.setdefault(key, Gathered(name, notes))
         document.add(text, None, where)
         for opinion in _opinions(value, text, where, asked):
             document.add(text, opinion, where)

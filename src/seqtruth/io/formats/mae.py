@@ -62,7 +62,7 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
         text = (root.first("TEXT") or root).content()
         marks = tuple(_marks(root, text, attribute, notes, where))
         opinion = Opinion(str(given) if given else name_of(annotator), marks)
-        documents.setdefault(id, Gathered(name_of(id))).add(text, opinion, where)
+        documents.setdefault(id, Gathered(name_of(id), notes)).add(text, opinion, where)
     for gathered in documents.values():
         yield gathered.document()
 

@@ -105,21 +105,20 @@ class _Lines:
             name = name_of(value.get("id")) or (
                 str(key) if isinstance(key, int) else str(self._count)
             )
-            self.gathered[key] = Gathered(name)
+            self.gathered[key] = Gathered(name, self.notes)
         document = self.gathered[key]
         document.add(text, None, where, self._tokens(value, text, where))
         for own_text, opinion in self._opinions(value, text, where):
             document.add(own_text, opinion, where)
 
     def done(self, key: int | bytes) -> Document:
-        document = self.gathered.pop(key)
-        document.opinions.sort(key=lambda opinion: opinion.time or "")
-        document.opinions = _merged(document.opinions)
-        names = [opinion.annotator for opinion in document.opinions if opinion.role != "gold"]
+        document = self.gathered.pop(key).document()
+        opinions = _merged(sorted(document.opinions, key=lambda opinion: opinion.time or ""))
+        names = [opinion.annotator for opinion in opinions if opinion.role != "gold"]
         if len(names) > len(set(names)):
             twice = len(names) - len(set(names))
             self.notes.left_out("earlier annotation by the same annotator", document.where, twice)
-        return document.document()
+        return replace(document, opinions=tuple(opinions))
 
     def _opinions(
         self, record: dict[str, Any], text: str, where: str

@@ -8,6 +8,9 @@ or the same below ``"annotations"`` beside ``"classes"``, as the "NER annotator 
 or one a line. ``{"spans": {"sc": [...]}}`` is read where there are no entities (``spans=KEY``
 chooses the group).
 
+``Doc.to_json()``, ``{"text", "ents", "tokens", "sents", "spans"}``, is read as well: alone, in a list or a
+line each.
+
 Version 2 has documents, paragraphs, sentences and tokens, with BILUO tags; ``-`` means that
 nobody looked (``seen`` leaves the token out), and ``raw`` holds the text, which is otherwise the
 words with blanks between.
@@ -21,6 +24,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +36,7 @@ from seqtruth.io.formats.gathered import checked_mark, note_lost
 from seqtruth.io.json_records import JsonRecord, json_records
 
 _PAIR = re.compile(rb'\s*\[\s*\[?\s*"(?:[^"\\]|\\.)*"\s*,\s*\{\s*"(?:entities|spans|cats|links)"')
+_DOC = re.compile(rb'\s*\[?\s*\{\s*"text"')
 _TAG = re.compile(r"([BILUESMO])-(.+)", re.DOTALL)
 #: What the Penn Treebank writes for signs of the text.
 _TREEBANK = {
@@ -50,6 +55,8 @@ def tell(glimpse: Glimpse) -> float:
         b'"orth"' in head or (b'"sentences"' in head and b'"raw"' in head)
     ):
         return 0.95
+    if b'"ents"' in head and b'"tokens"' in head and b'"text"' in head and _DOC.match(head):
+        return 0.9
     beside = b'"classes"' in head and b'"annotations"' in head and b'"entities"' in head
     return 0.9 if beside and head.lstrip()[:1] == b"{" else 0.0
 
@@ -68,9 +75,45 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
                 if item is not None:
                     number += 1
                     yield _example(item, record.where, name, number, group, notes)
+        elif isinstance(value, dict) and isinstance(value.get("text"), str):
+            number += 1
+            yield _doc(value, record.where, name, number, group, notes)
         else:
             number += 1
             yield _example(value, record.where, name, number, group, notes)
+
+
+def _doc(
+    value: dict[str, Any], where: str, name: str, number: int, group: str | None, notes: Notes
+) -> Document:
+    """What ``Doc.to_json`` gives; entities are there even if they were never set."""
+    text, spans = value["text"], value.get("spans")
+    entities = value.get("ents")
+    groups = {key: some for key, some in spans.items() if some} if isinstance(spans, dict) else {}
+    if group is not None or (not entities and groups):
+        entities = {"spans": groups}
+    else:
+        entities = {"entities": [] if entities is None else entities}
+    if any(value.get("cats") or ()):
+        notes.left_out("category or link of a document", where)
+    document = _example([text, entities], where, name, number, group, notes)
+    return replace(
+        document,
+        tokens=_extents(value.get("tokens"), len(text)),
+        sentences=_extents(value.get("sents"), len(text)),
+    )
+
+
+def _extents(found: Any, length: int) -> Extents | None:
+    """Borders that are in order; None where there are none."""
+    pairs = [(one.get("start"), one.get("end")) for one in found or () if isinstance(one, dict)]
+    place, out = 0, []
+    for start, end in pairs:
+        if type(start) is not int or type(end) is not int or not place <= start < end <= length:
+            continue
+        out.append((start, end))
+        place = end
+    return tuple(out) or None
 
 
 def _records(path: Path) -> Iterator[JsonRecord]:

@@ -1,0 +1,120 @@
+"""Which files are to be read, and as what: every path with its format, folders and archives looked into."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from seqtruth.errors import DataWarning, InputError
+from seqtruth.io.documents import Notes
+from seqtruth.io.format import CrowdFormat, Format, Glimpse
+from seqtruth.io.own_formats import suffix_of
+from seqtruth.io.places import Places, members, opened
+from seqtruth.io.registry import find_format, known_format
+from seqtruth.io.tree import Tree
+
+
+@dataclass
+class Plan:
+    """Files with their formats, in order.
+
+    Parameters
+    ----------
+    entries : each path with its format.
+    archives : places in archives, by the names of the folders in which their files stand meanwhile.
+    """
+
+    entries: list[tuple[Path, Format]] = field(default_factory=list)
+    archives: dict[str, str] = field(default_factory=dict)
+
+    def told(self, text: str) -> str:
+        """A place as the user knows it."""
+        for folder, archive in self.archives.items():
+            text = text.replace(folder, archive)
+        return text
+
+    def tell(self, notes: Notes) -> None:
+        """Put the user's places into notes."""
+        if self.archives:
+            notes.first = {what: self.told(where) for what, where in notes.first.items()}
+
+
+@contextmanager
+def planned(source: Places, format: str | None) -> Iterator[Plan]:
+    """The plan for files, patterns, folders or standard input; an archive's members exist meanwhile."""
+    with opened(source) as paths, tempfile.TemporaryDirectory(prefix="seqtruth-") as folder:
+        plan = Plan()
+        try:
+            for path in paths:
+                _add(plan, path, format, Path(folder))
+            yield plan
+        except InputError as error:
+            if not plan.archives or error.where is None:
+                raise
+            where = plan.told(error.where)
+            raise InputError(error.what, where=where, got=error.got, fix=error.fix) from None
+
+
+def _add(plan: Plan, path: Path, format: str | None, folder: Path) -> None:
+    if format is not None:
+        found = known_format(format)
+        many = path.is_dir() and isinstance(found, CrowdFormat) and found.name != "conll-folder"
+        plan.entries += [(one, found) for one in (members(path) if many else [path])]
+    elif path.is_dir() and (inside := _file_kinds(path)):
+        plan.entries += inside
+    else:
+        try:
+            plan.entries.append((path, find_format(path)))
+        except InputError:
+            inside = _archive_kinds(path, folder / str(len(plan.entries)), plan.archives)
+            if not inside:
+                raise
+            plan.entries += inside
+
+
+def _file_kinds(folder: Path) -> list[tuple[Path, Format]]:
+    """The files of a folder full of files of one format; nothing where the folder is a format of its own."""
+    if find_format(folder).name != "conll-folder":
+        return []
+    names = [path for path in folder.iterdir() if path.is_file() and path.name[:1] not in "._"]
+    endings = {suffix_of(path) for path in names}
+    if not names or endings & {".conll", ".txt", ".bio", ".iob", ".iob2", ".bioes", ".bilou"}:
+        return []
+    return [(path, find_format(path)) for path in sorted(names)]
+
+
+def _archive_kinds(path: Path, place: Path, archives: dict[str, str]) -> list[tuple[Path, Format]]:
+    """The members of an archive that is no format of its own, as far as they are of one format."""
+    if not path.is_file() or (tree := Glimpse(path).tree) is None:
+        return []
+    found: list[tuple[Path, Format]] = []
+    other: list[str] = []
+    for number, name in enumerate(tree):
+        archives[str(place / str(number))] = str((path / name).parent)
+        target = _unpacked(tree, name, place / str(number))
+        try:
+            found.append((target, find_format(target)))
+        except InputError:
+            other.append(name)
+    if len({kind.name for _, kind in found}) != 1:
+        return []
+    if other:
+        warnings.warn(
+            f"{path}: left out, as not recognised: {', '.join(other[:5])}{' …' if other[5:] else ''}",
+            DataWarning, stacklevel=2,
+        )  # fmt: skip
+    return found
+
+
+def _unpacked(tree: Tree, name: str, folder: Path) -> Path:
+    """A member as a file of a folder of its own, under the last part of its name."""
+    folder.mkdir(parents=True)
+    target = folder / (os.path.basename(PurePosixPath(name.replace("\\", "/")).name) or "file")
+    with open(target, "wb") as file:
+        file.writelines(tree.chunks(name))
+    return target
