@@ -205,3 +205,21 @@ def test_result_and_parts_write_the_same_rows(tmp_path: Path) -> None:
     assert one.drop_columns(["confidence"]).equals(two.drop_columns(["confidence"]))
     np.testing.assert_allclose(one["confidence"], two["confidence"], rtol=1e-6)
     np.testing.assert_array_equal(io.read(tmp_path / "parts.parquet").tags, result.tags)
+
+
+def test_the_digest_knows_the_labels_and_not_their_bounds_only(tmp_path: Path) -> None:
+    """Same name, size and footer, other labels: was taken for the same run by resume."""
+    digests = []
+    for number, tags in enumerate((["B-PER", "B-LOC", "O"], ["B-LOC", "B-PER", "O"])):
+        table = pa.table({
+            "task": ["s"] * 3, "worker": ["a"] * 3, "token": ["x", "y", "z"], "label": tags,
+            "token_index": [0, 1, 2],
+        })  # fmt: skip
+        path = tmp_path / str(number) / "a.parquet"
+        path.parent.mkdir()
+        pq.write_table(table, path, compression="none", use_dictionary=False)
+        digests.append(ParquetParts(path).facts.digest)
+    first, second = (tmp_path / str(n) / "a.parquet" for n in (0, 1))
+    assert first.stat().st_size == second.stat().st_size
+    assert first.read_bytes()[-400:] == second.read_bytes()[-400:]
+    assert digests[0] != digests[1]

@@ -6,12 +6,14 @@ Exit codes: 0 done; 1 a fault of ours (please report it); 2 bad input or usage, 
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import re
 import sys
 import warnings
 from contextlib import suppress
-from typing import TextIO
+from typing import Any, TextIO
 
 from seqtruth.cli.display import note
 from seqtruth.errors import SeqTruthError, SeqTruthWarning
@@ -21,6 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns the exit code (and leaves with it when run as a program)."""
     from seqtruth.cli.app import app
 
+    _stand_in_for_closed()
     warnings.simplefilter("always", SeqTruthWarning)
     warnings.showwarning = _show_warning
     _plain_help()
@@ -55,6 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
         code = _usage(error)
     if code == 130:
         note("interrupted")
+    if isinstance(getattr(sys.stdout, "buffer", None), _Closed):
+        sys.stdout = None  # as it was; leaving does not fail over it
     if arguments is None:
         sys.exit(code)
     return code
@@ -79,6 +84,29 @@ def _as_options(text: str) -> str:
         ),
         text,
     )
+
+
+class _Closed(io.BufferedIOBase):
+    """Standard output that was closed before we began: whoever writes to it is told."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        raise OSError(errno.EBADF, "standard output is closed")
+
+
+def _stand_in_for_closed() -> None:
+    """Closed standard streams: no file may be opened in their place, and errors must not need them."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+    if sys.stdout is None:
+        sys.stdout = io.TextIOWrapper(_Closed(), "utf-8", write_through=True)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
 def _drop_stdout() -> None:

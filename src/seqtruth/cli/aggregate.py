@@ -25,11 +25,13 @@ from seqtruth.cli.options import (
     reading_options,
 )
 from seqtruth.cli.outputs import (
+    check_checkpoint,
     check_distinct,
     check_files,
     check_labels,
     check_tagger,
     print_labels,
+    rehearse,
     summary,
     write_outputs,
 )
@@ -74,6 +76,7 @@ def aggregate(
     quiet: Quiet = False,
 ) -> None:
     """Turn many annotators' labels into one labelling, a trust list and a tagger."""
+    from seqtruth.atomic import together
     from seqtruth.io import read_gold
     from seqtruth.methods import make_method
 
@@ -90,12 +93,15 @@ def aggregate(
     target = None if output is None else Path(output)
     if engine == "memory":
         out_format = check_labels(target, out_format)
+    check_checkpoint(checkpoint)
     check_files(report, save, tagger, target if engine == "stream" else None)
     check_distinct(target, report, save, tagger, inputs=(*annotations, gold))
     check_tagger(tagger, chosen)
     first_use(quiet)
     options = reading_options(reading, split, overlap)
     crowd = _open(annotations, engine, format, scheme, options)
+    if engine == "memory" and not (as_json and target is None):
+        rehearse(crowd, target, out_format)
     check_tagger(tagger, chosen.resolved(_has_text(crowd)))
     began = time.perf_counter()
     with progress(f"{chosen.name} on {crowd}" if engine == "memory" else chosen.name, quiet):
@@ -103,11 +109,12 @@ def aggregate(
         result: Any = chosen.fit(crowd, known, checkpoint=checkpoint, resume=resume)
         if (said := config_of(context)) is not None:
             result = replace(result, provenance={**result.provenance, "config": said})
-        if engine != "memory":
-            result.write(output)
-    written = write_outputs(
-        result, target, out_format, report, save, tagger, labels_written=engine != "memory"
-    )
+        with together():
+            if engine != "memory":
+                result.write(output)
+            written = write_outputs(
+                result, target, out_format, report, save, tagger, labels_written=engine != "memory"
+            )
     seconds = time.perf_counter() - began
     if as_json:
         print_json(summary(result, seconds, written))

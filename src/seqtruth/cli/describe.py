@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: How many annotators, and how many pairs of them, are shown.
 MOST, PAIRS = 40, 10
+#: Where two annotators meet more often than this, pairs are not held against each other (it takes minutes).
+MOST_MEETINGS = 20_000_000
 
 
 def installation() -> dict[str, Any]:
@@ -50,12 +52,22 @@ def installation() -> dict[str, Any]:
 
 
 def saved(path: Path) -> dict[str, Any]:
-    """A saved result or tagger."""
+    """A saved result, tagger or checkpoint."""
     from seqtruth import archive
+    from seqtruth.errors import InputError
     from seqtruth.predictors import Tagger
     from seqtruth.result import Result
 
-    if archive.kind_of(path) != "tagger":
+    kind = archive.kind_of(path)
+    if kind == "checkpoint":
+        return _checkpoint(path)
+    if kind not in ("result", "tagger"):
+        said = "it is damaged" if kind is None else "it says it is something else"
+        raise InputError(
+            f"this is no saved result, tagger or checkpoint, or {said}", where=str(path),
+            got=None if kind is None else repr(kind)[:100], fix="save it again",
+        )  # fmt: skip
+    if kind == "result":
         result = Result.load(path)
         tagger = None if result.tagger is None else getattr(result.tagger.predictor, "name", "own")
         return {"result": str(result), **result.provenance, "tagger": tagger or "none"}
@@ -70,12 +82,37 @@ def saved(path: Path) -> dict[str, Any]:
     }
 
 
+def _checkpoint(path: Path) -> dict[str, Any]:
+    """Which run a checkpoint is of, and how far that is."""
+    import json
+
+    from seqtruth import archive
+    from seqtruth.errors import InputError
+    from seqtruth.history import History
+
+    meta, _ = archive.load(path, "checkpoint")
+    try:
+        history = History.from_dict(meta["history"])
+        version, method, parameters, digest = json.loads(meta["fingerprint"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"the checkpoint is damaged ({error!r})", where=str(path)) from None
+    return {
+        "checkpoint": str(method),
+        "seqtruth": str(version),
+        "rounds": len(history),
+        history.measure: history.objective[-1] if history.steps else "none",
+        "parameters": parameters,
+        "input": str(digest),
+    }
+
+
 def labels(path: Path, format: str | None, scheme: str | None) -> dict[str, Any]:
     """A file of annotations."""
     import numpy as np
 
     from seqtruth.io import detect_format, read
     from seqtruth.metrics import agreement
+    from seqtruth.metrics.agreement import krippendorff_alpha
 
     crowd = read(path, format, scheme)
     bare = ~crowd.covered & (np.diff(crowd.corpus.token_offsets) > 0)  # no tokens lack no labels
@@ -91,6 +128,10 @@ def labels(path: Path, format: str | None, scheme: str | None) -> dict[str, Any]
         "labels": list(crowd.scheme.labels),
         "digest": crowd.digest(),
     }
+    if _meetings(crowd) > MOST_MEETINGS:
+        facts["krippendorff_alpha"] = round(krippendorff_alpha(crowd), 4)
+        facts["agreement"] = f"not counted: annotators meet more than {MOST_MEETINGS:,} times"
+        return facts
     found = agreement(crowd)
     if crowd.n_annotators > 1:
         facts["token_agreement"] = round(float(found.observed), 4)
@@ -101,16 +142,25 @@ def labels(path: Path, format: str | None, scheme: str | None) -> dict[str, Any]
     return facts
 
 
+def _meetings(crowd: Crowd) -> int:
+    """How often two annotators labelled the same sentence."""
+    import numpy as np
+
+    rows = np.diff(crowd.sentence_rows).astype(np.int64)
+    return int((rows * (rows - 1) // 2).sum())
+
+
 def _each(crowd: Crowd, found: Agreement) -> list[dict[str, Any]]:
     """Sentences of each annotator and mean span F1 with the others, those who agree most first."""
     import numpy as np
 
     sentences = np.bincount(crowd.row_annotator, minlength=crowd.n_annotators)
+    span_f1 = found.span_f1_of_each()
     rows = [
         {
             "annotator": name,
             "sentences": int(sentences[w]),
-            "span_f1": round(found.of_annotator(name)["span_f1"], 4),
+            "span_f1": round(float(span_f1[w]), 4),
         }
         for w, name in enumerate(crowd.annotators)
     ]

@@ -75,7 +75,7 @@ def check_distinct(*paths: Path | None, inputs: Iterable[str | Path | None] = ()
                 "an output would take the place of the input", got=str(path),
                 fix="choose another name",
             )  # fmt: skip
-        if path is None or (path.exists() and not path.is_file() and not path.is_dir()):
+        if path is None or _is_device(path):
             continue  # devices may be written twice
         if (real := os.path.realpath(path)) in seen:
             raise ParameterError("two outputs have one name", got=str(path))
@@ -88,6 +88,79 @@ def _check_parent(path: Path) -> None:
             "cannot write there: no such folder", where=str(path),
             fix=f"make the folder {path.parent} first",
         )  # fmt: skip
+    real = Path(os.path.realpath(path))  # files are made beside what they replace
+    if not _is_device(real) and not os.access(real.parent, os.W_OK | os.X_OK):
+        raise InputError(
+            "cannot write there: the folder is not yours to write to", where=str(path),
+            fix="choose another folder",
+        )  # fmt: skip
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def check_checkpoint(folder: Path | None) -> None:
+    """Raise where rounds could not be kept."""
+    if folder is None:
+        return
+    there = folder
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if there.is_dir() and not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(
+            "cannot keep rounds there: the folder is not yours to write to", where=str(folder),
+            fix="choose another folder for the checkpoint",
+        )  # fmt: skip
+
+
+#: Sentences that a writer might refuse: empty tokens, blanks, control characters, what looks like a header.
+_ODD = r"^$|[\s\x00-\x1f\x7f]|^#|^-DOCSTART"
+#: Rehearsed are the first sentences and the first odd ones.
+_USUAL, _ODDEST = 20, 1000
+
+
+def rehearse(crowd: Crowd, output: Path | None, out_format: str | None) -> None:
+    """Write a little of what will be written, to nowhere, so that nobody waits for labels that cannot be.
+
+    Parameters
+    ----------
+    crowd : the annotations; its sentences with odd tokens or names are tried.
+    output, out_format : where labels will go and how; None is standard output.
+    """
+    import tempfile
+    import warnings
+
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from seqtruth.data.labelling import Labelling
+    from seqtruth.io import write
+    from seqtruth.io.formats.conll.columns import check_writable
+
+    corpus, odd = crowd.corpus, np.zeros(crowd.n_sentences, np.bool_)
+    if not crowd.n_tokens:
+        return
+    if corpus.tokens is not None:
+        strange = pc.match_substring_regex(corpus.tokens, _ODD).to_numpy(zero_copy_only=False)
+        odd = np.diff(np.concatenate([[0], np.cumsum(strange)])[corpus.token_offsets]) > 0
+    odd |= pc.match_substring_regex(corpus.sentence_ids, _ODD).to_numpy(zero_copy_only=False)
+    documents = pa.array(corpus.documents, pa.large_string())
+    named = pc.match_substring_regex(documents, _ODD).to_numpy(zero_copy_only=False)
+    odd |= named[corpus.sentence_document]
+    first = np.arange(min(_USUAL, crowd.n_sentences))
+    part = corpus[np.union1d(first, np.flatnonzero(odd)[:_ODDEST])]
+    if not part.n_tokens:
+        return
+    tags = np.full(part.n_tokens, max(crowd.scheme.outside, 0), crowd.tags.dtype)
+    labels = Labelling(part, crowd.scheme, tags)
+    if output is None:
+        check_writable(labels.as_crowd())
+        return
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        write(labels, Path(folder) / output.name, out_format)
 
 
 def check_tagger(tagger: Path | None, method: Aggregator) -> None:
@@ -109,15 +182,18 @@ def write_outputs(
     scores: Any = None,
     labels_written: bool = False,
 ) -> list[str]:
-    """Write what was asked for, each file whole or not at all; returns the names."""
-    if output is not None and not labels_written:
-        result.write(output, out_format)
-    if report is not None:
-        result.report(report, scores=scores)
-    if save is not None:
-        result.save(save, crowd=result.crowd is not None)
-    if tagger is not None and result.tagger is not None:
-        result.tagger.save(tagger)
+    """Write what was asked for, all of it or nothing; returns the names."""
+    from seqtruth.atomic import together
+
+    with together():
+        if output is not None and not labels_written:
+            result.write(output, out_format)
+        if report is not None:
+            result.report(report, scores=scores)
+        if save is not None:
+            result.save(save, crowd=result.crowd is not None)
+        if tagger is not None and result.tagger is not None:
+            result.tagger.save(tagger)
     return [str(path) for path in (output, report, save, tagger) if path is not None]
 
 

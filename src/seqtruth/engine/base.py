@@ -38,7 +38,7 @@ class Facts:
     n_annotations : tags given; one that is missing inside a row is no annotation.
     annotator_sentences, annotator_tokens : int64[W], how much each annotator labelled.
     has_text : whether there are tokens to learn from.
-    digest : names the input, for provenance and checkpoints; cheap (files, sizes, check sums).
+    digest : names the input by its content, for provenance and checkpoints.
     """
 
     scheme: Scheme

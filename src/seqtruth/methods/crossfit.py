@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from seqtruth.kernels.arrays import F32, I64, Bool, Tags
 from seqtruth.kernels.threads import threads
 from seqtruth.methods.folds import document_folds
 from seqtruth.predictors.base import Predictor
+from seqtruth.stopping import stoppable
 
 log = logging.getLogger("seqtruth")
 
@@ -95,11 +97,13 @@ def _teach(
 def together(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
     """Run jobs at the same time, one on each core (small networks are fastest on one thread each);
     what they give, in their order."""
+    stop = Event()
     with ThreadPoolExecutor(max(1, min(threads(), len(jobs)))) as pool:
-        running = [pool.submit(job) for job in jobs]
+        running = [pool.submit(stoppable(job, stop)) for job in jobs]
         try:
             return [one.result() for one in running]
-        except BaseException:  # also Ctrl-C: what has not begun never will
+        except BaseException:  # also Ctrl-C: what has not begun never will, what has ends soon
+            stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 

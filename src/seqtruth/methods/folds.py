@@ -11,12 +11,23 @@ import pyarrow as pa
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.engine import Parts, Sums
+from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import I64, U64
 from seqtruth.kernels.random import sentence_keys
 
 #: So many documents (or sentences) are dealt out one by one, for folds of equal size; where there are
 #: more, each goes by its own key, and nothing needs to be gathered.
 DEALT = 1 << 17
+
+
+#: A model is trained for every fold in every round: more of them only take longer.
+MOST_FOLDS = 100
+
+
+def check_folds(folds: int) -> None:
+    """Raise for a number of folds that nobody can want."""
+    if not 2 <= folds <= MOST_FOLDS:
+        raise ParameterError(f"folds must be from 2 to {MOST_FOLDS}", got=str(folds))
 
 
 @dataclass(frozen=True, eq=False)

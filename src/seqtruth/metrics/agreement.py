@@ -84,6 +84,15 @@ class Agreement:
             "span_f1": _mean(self.pairs.span_f1[mine]),
         }
 
+    def span_f1_of_each(self) -> npt.NDArray[np.float64]:
+        """float64[W]: what :meth:`of_annotator` says of ``span_f1``, of all of them at once."""
+        known = np.isfinite(self.pairs.span_f1)
+        both = np.concatenate([self.pairs.first[known], self.pairs.second[known]]).astype(np.int64)
+        values = np.tile(self.pairs.span_f1[known], 2)
+        n = len(self.annotators)
+        sums, counts = np.bincount(both, values, n), np.bincount(both, minlength=n)
+        return np.where(counts > 0, ratio(sums, counts), np.nan)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON; None where a figure is not defined."""
         figures = {

@@ -58,7 +58,7 @@ class PartedTable:
     n_annotations : tags given; one that is missing inside a row is no annotation.
     annotator_sentences, annotator_tokens : int64[W], how much each annotator labelled.
     has_text, has_documents : whether there are tokens, and names of documents.
-    digest : names the files by their names, sizes and footers.
+    digest : names the files by their content.
     """
 
     name: str
@@ -300,14 +300,9 @@ def _has_text(files: tuple[Path, ...]) -> bool:
 
 
 def _digest(files: tuple[Path, ...]) -> str:
-    """SHA-256 of the files' names, sizes and footers, which hold counts and bounds of all columns."""
+    """SHA-256 of the files' content, in their order: footers alone are the same for other labels."""
     h = hashlib.sha256()
     for path in files:
         with open(path, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(-8, os.SEEK_END)
-            footer = int.from_bytes(file.read(4), "little")
-            file.seek(-8 - footer, os.SEEK_END)
-            h.update(f"{path.name}\0{size}\0".encode())
-            h.update(file.read())
+            h.update(hashlib.file_digest(file, "sha256").digest())
     return h.hexdigest()

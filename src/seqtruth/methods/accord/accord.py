@@ -24,6 +24,7 @@ from seqtruth.methods.accord.run import Run
 from seqtruth.methods.accord.span_choice import Decoded
 from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.bayes.worker_models import information
+from seqtruth.methods.folds import check_folds
 from seqtruth.methods.loop import State, iterate
 from seqtruth.methods.predicting import Predicting
 from seqtruth.methods.reliability import check_reliability
@@ -124,8 +125,7 @@ class Accord(Predicting, Seeded):
             )
         if not 0 <= self.threshold < 1:
             raise ParameterError("threshold must be from 0 to below 1", got=str(self.threshold))
-        if self.folds < 2:
-            raise ParameterError("folds must be at least 2", got=str(self.folds))
+        check_folds(self.folds)
 
     def _fit(self, task: Task) -> Outcome:
         run = Run(self, task)

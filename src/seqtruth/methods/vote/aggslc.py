@@ -15,6 +15,7 @@ from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F64, I64, U64
 from seqtruth.kernels.random import sentence_keys
 from seqtruth.methods.base import Seeded, check_positive
+from seqtruth.methods.folds import check_folds
 from seqtruth.methods.loop import Round, State, iterate
 from seqtruth.methods.predicting import Predicting
 from seqtruth.methods.reliability import check_reliability, known_accuracies
@@ -107,8 +108,7 @@ class AggSLC(Predicting, Seeded):
             raise ParameterError(
                 f"prediction must be one of {', '.join(SPLITS)}", got=repr(self.prediction)
             )
-        if self.folds < 2:
-            raise ParameterError("folds must be at least 2", got=str(self.folds))
+        check_folds(self.folds)
         if self.weight_norm not in WEIGHT_NORMS:
             raise ParameterError(
                 f"weight_norm must be one of {', '.join(WEIGHT_NORMS)}", got=repr(self.weight_norm)

@@ -14,6 +14,7 @@ import numpy as np
 
 from seqtruth.kernels.arrays import F64
 from seqtruth.kernels.jit import kernel
+from seqtruth.stopping import check_stop
 
 
 class _Pair(NamedTuple):
@@ -62,6 +63,7 @@ def minimise(
         if not pairs:
             step = max(step, 1e-3 / max(1e-12, float(np.sqrt(-slope))))
         for _ in range(25):
+            check_stop()
             add(x, -step, ascent, new)
             new_value, new_gradient = function(new)
             if new_value <= value + 1e-4 * step * slope:

@@ -22,6 +22,7 @@ from seqtruth.errors import MissingExtraError
 from seqtruth.kernels.arrays import F32, I64
 from seqtruth.predictors.torch.lexicon import CASES, N_CHARACTERS, WordCorpus, batches
 from seqtruth.predictors.torch.vectors import WIDTH
+from seqtruth.stopping import check_stop
 
 try:
     import torch
@@ -200,6 +201,7 @@ class Network:
         out = np.zeros((len(words.coded.word), self.shape.n_labels), np.float32)
         with torch.no_grad(), single_thread():
             for places in batches(words.lengths, 64, None):
+                check_stop()
                 batch = words.batch(places)
                 inside = batch.mask
                 out[batch.token[inside].numpy()] = self.scores(self.read(batch))[inside].numpy()

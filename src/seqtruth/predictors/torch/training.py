@@ -9,6 +9,7 @@ from typing import TypeVar
 from seqtruth.archive import Arrays, under, within
 from seqtruth.errors import MissingExtraError
 from seqtruth.predictors.torch.network import single_thread
+from seqtruth.stopping import check_stop
 
 try:
     import torch
@@ -59,6 +60,7 @@ class Trainer:
         sum_ = 0.0
         with single_thread():
             for n, job in enumerate(jobs):
+                check_stop()
                 rate = one_cycle(min((first + n) / max(total, 1), 1.0))
                 for group, peak in zip(self.adam.param_groups, self.peaks, strict=True):
                     group["lr"] = peak * rate

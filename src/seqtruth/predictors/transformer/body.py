@@ -16,6 +16,7 @@ from seqtruth.predictors.torch.network import single_thread
 from seqtruth.predictors.transformer.checkpoint import build, check_reader, harmless
 from seqtruth.predictors.transformer.text import NO_CASE, PieceCorpus, Reader
 from seqtruth.schema import Column, Schema
+from seqtruth.stopping import check_stop
 
 try:
     import tokenizers
@@ -129,6 +130,7 @@ class Body:
         with torch.no_grad(), single_thread():
             torch.set_num_threads(threads)
             for places in batches(coded.lengths, 32, None):
+                check_stop()
                 batch = self.batch(coded, places)
                 inside = batch.mask
                 out[batch.token[inside].numpy()] = self.scores(batch, 0.0)[inside].numpy()
