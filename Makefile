@@ -6,7 +6,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # Slow tests (the evaluation data, whole builds, Spark) are for EXTRAS=all, which CI runs.
 ifeq ($(EXTRAS),all)
-GROUPS := test,dev,torch,transformers,weights,annotators,spark
+GROUPS := test,dev,oracles,torch,transformers,weights,annotators,spark
 SELECT :=
 else
 GROUPS := test

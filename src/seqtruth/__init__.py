@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from seqtruth.data.scheme import Scheme
     from seqtruth.engine import stream
     from seqtruth.errors import SeqTruthError
+    from seqtruth.inter_annotator import agreement
     from seqtruth.io import convert, read, write
     from seqtruth.methods import (
         BSC,
@@ -68,6 +69,7 @@ _HOMES = {
     "Tagger": "predictors",
     "Transformer": "predictors",
     "aggregate": "aggregation",
+    "agreement": "inter_annotator",
     "compare": "comparison",
     "convert": "io",
     "evaluate": "metrics",
@@ -107,6 +109,7 @@ __all__ = [
     "Transformer",
     "__version__",
     "aggregate",
+    "agreement",
     "compare",
     "convert",
     "datasets",

@@ -109,7 +109,7 @@ def test_cohens_kappa_worked_example() -> None:
 def test_nobody_to_agree_with() -> None:
     alone = agreement(crowd_of({"ann": [["B-PER", "O"]]}))
     assert len(alone.pairs) == 0 and np.isnan(alone.alpha) and np.isnan(alone.observed)
-    assert alone.to_dict()["kappa"] is None
+    assert alone.to_dict()["overall"]["cohen_kappa"]["value"] is None
     apart = agreement(crowd_of({"ann": [["B-PER"], None], "bob": [None, ["O"]]}))
     assert len(apart.pairs) == 0 and np.isnan(apart.of_annotator("ann")["kappa"])
 

@@ -11,6 +11,7 @@ import typer.core
 from seqtruth._version import __version__
 from seqtruth.cli import display
 from seqtruth.cli.aggregate import aggregate
+from seqtruth.cli.agreement import agreement
 from seqtruth.cli.compare import compare
 from seqtruth.cli.datasets import datasets
 from seqtruth.cli.display import first_use, harmless, note, print_json, progress, table
@@ -77,6 +78,7 @@ def _root(
 
 
 app.command()(aggregate)
+app.command()(agreement)
 app.command()(compare)
 
 

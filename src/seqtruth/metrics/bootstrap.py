@@ -161,12 +161,13 @@ def _counts(pair: Aligned, strict: str) -> npt.NDArray[np.int64]:
 def _units(result: Labelling, gold: Labelling) -> npt.NDArray[np.int64]:
     """Number of each sentence's document; its own number where documents are unknown."""
     for corpus in (gold.corpus, result.corpus):
-        if _knows_documents(corpus):
+        if knows_documents(corpus):
             return np.asarray(corpus.sentence_document, np.int64)
     return np.arange(gold.corpus.n_sentences)
 
 
-def _knows_documents(corpus: Corpus) -> bool:
+def knows_documents(corpus: Corpus) -> bool:
+    """Whether the corpus has documents, or only sentences."""
     return len(corpus.documents) > 1 or corpus.documents[:1] not in ((), ("",))
 
 
