@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from seqtruth.kernels.arrays import F64
 from seqtruth.metrics.agreement.drawing import Estimate
+from seqtruth.metrics.score import ratio
 from seqtruth.text_tables import latex_table, markdown_table, text_table
 
 #: Every measure by name, with its words for people.
@@ -142,6 +143,18 @@ class Agreement:
         columns = {"observed": self.pairs.observed, "kappa": self.pairs.kappa}
         means = {key: _mean(column[mine], tokens) for key, column in columns.items()}
         return {**means, "span_f1": _mean(self.pairs.span_f1[mine], tokens)}
+
+    def span_f1_of_each(self) -> F64:
+        """float64[W]: what :meth:`of_annotator` says of ``span_f1``, of all of them at once."""
+        known = np.isfinite(self.pairs.span_f1)
+        both = np.concatenate([self.pairs.first[known], self.pairs.second[known]]).astype(np.int64)
+        values, tokens = (
+            np.tile(column[known], 2).astype(np.float64)
+            for column in (self.pairs.span_f1, self.pairs.tokens)
+        )
+        n = len(self.annotators)
+        sums, weight = np.bincount(both, values * tokens, n), np.bincount(both, tokens, n)
+        return np.where(weight > 0, ratio(sums, weight), np.nan)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON; None where a figure is not defined."""
