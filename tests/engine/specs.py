@@ -16,7 +16,11 @@ SETTINGS = {
 
 def _everywhere() -> list[str]:
     specs = [f"{name}:{SETTINGS[name]}" if name in SETTINGS else name for name in METHODS]
-    specs += ["aggslc:predictor=none;class_weights=contested", "mv:ties=random;seed=3"]
+    specs += [
+        "aggslc:predictor=none;class_weights=contested",
+        "aggslc:descent=true;max_iter=2;folds=2",
+    ]
+    specs += ["mv:ties=random;seed=3"]
     found = []
     for spec in specs:
         try:

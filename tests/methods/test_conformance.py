@@ -37,6 +37,7 @@ CASES: dict[str, Aggregator] = {
     "aggslc as printed": AggSLC(
         predictor=QUICK_CRF, prediction="low-confidence", average="token", max_iter=3
     ),
+    "aggslc by descent": AggSLC(descent=True, predictor=None),
     "accord with a predictor": Accord(predictor=QUICK_CRF, folds=2),
 }
 PAIRS = [

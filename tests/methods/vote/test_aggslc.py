@@ -88,7 +88,12 @@ class _Interrupted(Exception):
 
 
 @pytest.mark.parametrize(
-    "method", [st.AggSLC(predictor=None, tol=0.0), st.DawidSkene(max_iter=6, tol=0.0)]
+    "method",
+    [
+        st.AggSLC(predictor=None, tol=0.0),
+        st.AggSLC(descent=True, tol=0.0, max_iter=3, folds=2),
+        st.DawidSkene(max_iter=6, tol=0.0),
+    ],
 )
 def test_resumed_run_gives_the_same_bytes(method: st.AggSLC, tmp_path: Path) -> None:
     crowd = small_crowd(n_sentences=60)

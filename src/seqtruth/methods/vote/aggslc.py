@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -20,6 +20,7 @@ from seqtruth.methods.loop import Round, State, iterate
 from seqtruth.methods.predicting import Predicting
 from seqtruth.methods.reliability import check_reliability, known_accuracies
 from seqtruth.methods.task import Outcome, Task
+from seqtruth.methods.vote.descent import Descent, DescentLabeller
 from seqtruth.methods.vote.labeller import Labeller, prediction_sums, round_sums
 from seqtruth.methods.vote.objective import (
     AVERAGES,
@@ -62,6 +63,10 @@ class AggSLC(Predicting, Seeded):
     threshold : confidence ξ a sentence needs to be learnt from (paper: 0.9).
     folds : for cross-fitting.
     sample : about so many sentences, drawn by name, may be learnt from; all where there are fewer.
+    descent : block coordinate descent proper, in which F cannot rise
+        (:mod:`seqtruth.methods.vote.descent` says how that differs from the print);
+        ``weight_norm``, ``average`` and ``decoding`` are then not used, and ``prediction`` must be
+        ``"cross-fit"``.
     reliability : accuracy (0 to 1) of annotators known beforehand, by name. One of accuracy r is
         expected to lose -log r a token (what H charges where y* gives their label probability r).
     reliability_strength : how many tokens of evidence that is worth.
@@ -76,7 +81,7 @@ class AggSLC(Predicting, Seeded):
     defaults for ``class_weights``, ``average``, ``threshold`` and ``prediction`` were chosen on
     ``nguyen_val``. The Y* step uses the closed form instead of gradient descent, and Eq 5's order
     of H. F need not fall in every round (ξ moves with Y*, and the traversals choose by entity
-    count); the history shows what it did.
+    count); the history shows what it did. With ``descent`` it cannot rise.
 
     References
     ----------
@@ -96,6 +101,7 @@ class AggSLC(Predicting, Seeded):
     threshold: float = 0.8
     folds: int = 5
     sample: int = 50_000
+    descent: bool = False
     reliability: Mapping[str, float] | None = None
     reliability_strength: float = 100.0
     max_iter: int = 20
@@ -109,6 +115,11 @@ class AggSLC(Predicting, Seeded):
                 f"prediction must be one of {', '.join(SPLITS)}", got=repr(self.prediction)
             )
         check_folds(self.folds)
+        if self.descent and self.prediction != "cross-fit":
+            raise ParameterError(
+                "descent needs predictions for every sentence", got=f"prediction={self.prediction!r}",
+                fix="set prediction to cross-fit, or leave descent off",
+            )  # fmt: skip
         if self.weight_norm not in WEIGHT_NORMS:
             raise ParameterError(
                 f"weight_norm must be one of {', '.join(WEIGHT_NORMS)}", got=repr(self.weight_norm)
@@ -132,7 +143,7 @@ class AggSLC(Predicting, Seeded):
     def _fit(self, task: Task) -> Outcome:
         if self.chosen_predictor is not None:
             task = task._replace(parts=task.parts.seeing_text())
-        run = _Run(self, task)
+        run = _Descending(self, task) if self.descent else _Rounds(self, task)
         rules = task.rules(self.max_iter, self.tol)
         state, history = iterate(run.start, run.advance, rules, run.schema)
         labels = run.labeller(state)
@@ -143,48 +154,79 @@ class AggSLC(Predicting, Seeded):
         return Outcome(labels, state["weights"], history, tagger, reads=run.module is not None)
 
 
-class _Run:
-    """One run: the round as a function from sums to sums, in one pass without a predictor.
+class _Setting:
+    """What a run has, however it goes: label weights, prior losses, the predictor, the first vote."""
 
-    With one, a pass draws the sample that its models learn from, another finds how far they are from
-    the present labels (hence their weight), and a third makes the new labels.
-    """
+    #: What a state holds besides weights and models.
+    columns: ClassVar[dict[str, Column]] = {}
 
     def __init__(self, method: AggSLC, task: Task) -> None:
         self.method, self.task, self.parts = method, task, task.parts
         self.units = class_weights(method.class_weights, self.parts.scheme, self._count)
         self.prior = -np.log(known_accuracies(self.parts, method.reliability))
-        self.keys = Remembered(partial(_keys, seed=method.seed))
         self.module = None
         if method.chosen_predictor is not None:
             self.module = PredictionModule(
                 method.chosen_predictor, self.parts, method.prediction, method.threshold,
                 method.folds, method.seed, method.sample,
             )  # fmt: skip
-        self.predictions: Predictions | None = None
-        self._now: Labeller | None = None
+        self.first = Labeller(
+            np.ones(self.parts.n_annotators), np.ones(self.parts.n_labels), seed=method.seed,
+            known=task.known, soft=self.module is not None,
+        )  # fmt: skip
 
     def _count(self, contested: bool) -> I64:
         return self.parts.add_up(partial(_votes, contested=contested))["votes"]
 
     def schema(self) -> Schema:
         """What a state is after a round."""
-        columns = {
-            "losses": Column("float64", (3, "annotators")),
-            "weights": Column("float64", ("annotators",), 0.0),
-        }
+        columns = self.columns | {"weights": Column("float64", ("annotators",), 0.0)}
         sizes = {"annotators": self.parts.n_annotators}
         if self.module is None:
             return Schema(columns, sizes)
         columns["w_dl"] = Column("float64", (1,), 0.0)
         return self.module.schema(columns, sizes)
 
+
+class _Descending(_Setting):
+    """One run by :class:`~seqtruth.methods.vote.descent.Descent`."""
+
+    def __init__(self, method: AggSLC, task: Task) -> None:
+        super().__init__(method, task)
+        expected, strength = ~np.isnan(self.prior), method.reliability_strength
+        losses = np.where(expected, strength * self.prior, 0.0)
+        prior = losses, np.where(expected, strength, 0.0)
+        self.blocks = Descent(
+            self.parts, self.first, self.units, self.module, prior, task.checkpoint is not None
+        )
+        self.predictions: Predictions | None = None
+        self.start, self.advance = self.blocks.start, self.blocks.advance
+
+    def labeller(self, state: State) -> DescentLabeller:
+        """What makes the labels given out."""
+        now = self.blocks.labeller(state)
+        self.predictions = now.predictions
+        return replace(now, legal=True)
+
+
+class _Rounds(_Setting):
+    """One run as printed: the round as a function from sums to sums, in one pass without a predictor.
+
+    With one, a pass draws the sample that its models learn from, another finds how far they are from
+    the present labels (hence their weight), and a third makes the new labels.
+    """
+
+    columns: ClassVar[dict[str, Column]] = {"losses": Column("float64", (3, "annotators"))}
+
+    def __init__(self, method: AggSLC, task: Task) -> None:
+        super().__init__(method, task)
+        self.keys = Remembered(partial(_keys, seed=method.seed))
+        self.predictions: Predictions | None = None
+        self._now: Labeller | None = None
+
     def start(self) -> State:
         """The majority vote."""
-        self._now = Labeller(
-            np.ones(self.parts.n_annotators), np.ones(self.parts.n_labels), seed=self.method.seed,
-            known=self.task.known, soft=self.module is not None,
-        )  # fmt: skip
+        self._now = self.first
         found = self.parts.add_up(partial(round_sums, now=self._now, before=None))
         return {"losses": found["losses"]}
 

@@ -30,6 +30,26 @@ class Predicts(Protocol):
         """ŷ[T, L] on a part, and bool[S], the sentences that have one."""
 
 
+class Voted(Protocol):
+    """Labels of a part and how sure they are."""
+
+    @property
+    def tags(self) -> Tags:
+        """tag[T]."""
+
+    @property
+    def confidence(self) -> F64:
+        """float64[S], ξ."""
+
+
+class Votes(Protocol):
+    """Whoever makes the labels of a part."""
+
+    @property
+    def vote(self) -> Callable[[Crowd], Voted]:
+        """The labels of a part."""
+
+
 @dataclass(frozen=True, eq=False)
 class Labeller:
     """Everything a part needs for its labels.

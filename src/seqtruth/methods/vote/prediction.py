@@ -26,7 +26,7 @@ from seqtruth.kernels.arrays import F32, I64, Bool, Tags
 from seqtruth.kernels.random import sentence_keys
 from seqtruth.methods.folds import Folds
 from seqtruth.methods.loop import State
-from seqtruth.methods.vote.labeller import Labeller
+from seqtruth.methods.vote.labeller import Votes
 from seqtruth.predictors.base import Predictor
 from seqtruth.predictors.registry import as_storable, restored, settings_array
 from seqtruth.schema import Column, Schema
@@ -128,7 +128,7 @@ class PredictionModule:
             return None
         return Folds.deal(self.parts, self.count, self.seed)
 
-    def learn(self, now: Labeller, before: Predictions | None) -> tuple[Predictions, int]:
+    def learn(self, now: Votes, before: Predictions | None) -> tuple[Predictions, int]:
         """Go on training on what ``now`` is confident of; and how many sentences that is."""
         found, scheme = self._draw(now), self.parts.scheme
         models = self._copies(before)
@@ -144,7 +144,7 @@ class PredictionModule:
                 taught[number] = True
         return Predictions(models, taught, self.folds, found.asked), found.confident
 
-    def final(self, now: Labeller, last: Predictions | None) -> Predictor | None:
+    def final(self, now: Votes, last: Predictions | None) -> Predictor | None:
         """One model trained on all that ``now`` is confident of, to hand back to the user."""
         found = self._draw(now)
         if not len(found.fold):
@@ -161,7 +161,7 @@ class PredictionModule:
             return tuple(self.predictor.clone() for _ in range(n))
         return before.models if self.parts.in_memory else deepcopy(before.models)
 
-    def _draw(self, now: Labeller) -> Sample:
+    def _draw(self, now: Votes) -> Sample:
         share = min(1.0, self.sample / max(self.parts.facts.n_sentences, 1))
         function = partial(
             _confident, now=now, folds=self.folds, threshold=self.threshold, share=share,
@@ -202,7 +202,7 @@ class PredictionModule:
 
 
 def _confident(
-    part: Crowd, now: Labeller, folds: Folds | None, threshold: float, share: float, seed: int
+    part: Crowd, now: Votes, folds: Folds | None, threshold: float, share: float, seed: int
 ) -> Sums:
     """Words and labels of sentences to learn from, drawn by name, so that parts do not matter."""
     vote = now.vote(part)
