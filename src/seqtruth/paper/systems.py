@@ -55,6 +55,10 @@ AGGSLC = System("AggSLC with CRF, our defaults", "aggslc", "AggSLC", _FEW, 150, 
 AGGSLC_PAPER = System(
     "AggSLC with CRF, the paper's settings", f"aggslc:{PAPER_SETTINGS}", "AggSLC", "", 12
 )
+DESCENT = System(
+    "AggSLC with CRF, by descent", "aggslc:descent=true;tol=1e-5;max_iter=30", None,
+    "max_iter=6;folds=2", 150, 40,
+)  # fmt: skip
 ALONE = System("AggSLC − L_pred", "aggslc:predictor=none", "AggSLC - L_pred")
 UNREPAIRED = System("AggSLC − L_inc", "aggslc:decoding=none", "AggSLC - L_inc", _FEW, 120, 35)
 DL_CL = System("DL-CL, VW", "dl-cl", "DL_CL", "pretrain=2;max_iter=2", 75, 40)

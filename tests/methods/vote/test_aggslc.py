@@ -13,6 +13,7 @@ from seqtruth.history import Step
 from seqtruth.methods.loop import Round, Rules, iterate, scalar
 from seqtruth.metrics import annotator_scores, correlate
 from seqtruth.predictors import CRF
+from seqtruth.schema import Column, Schema
 from seqtruth.testing import small_crowd
 
 QUICK = CRF(max_iter=10, further_iter=4)
@@ -139,7 +140,8 @@ def test_loop_stops_when_no_label_changes() -> None:
     def advance(state):
         return Round({"n": state["n"] + 1}, float(state["n"][0]), {}, change=0.0)
 
-    _, history = iterate(lambda: {"n": scalar(0)}, advance, Rules(max_iter=9, tol=0.0))
+    rules, schema = Rules(max_iter=9, tol=0.0), Schema({"n": Column("float64", (1,))})
+    _, history = iterate(lambda: {"n": scalar(0)}, advance, rules, lambda: schema)
     assert len(history) == 1 and history.converged
 
 
