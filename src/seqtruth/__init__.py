@@ -79,8 +79,8 @@ _HOMES = {
     "write": "io",
 }
 _ROOMS = (
-    "datasets", "engine", "errors", "io", "methods", "metrics", "predictors", "report", "simulation",
-    "testing",
+    "datasets", "decisions", "engine", "errors", "io", "methods", "metrics", "predictors", "report",
+    "simulation", "testing",
 )  # fmt: skip
 
 __all__ = [

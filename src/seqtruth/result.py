@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -17,6 +18,7 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.data.labelling import Labelling
 from seqtruth.data.spans import extract
 from seqtruth.errors import DataError, ParameterError
+from seqtruth.fitted import Fitted
 from seqtruth.frames import in_library
 from seqtruth.history import History
 from seqtruth.html import html_line, html_table
@@ -69,6 +71,7 @@ class Result(Labelling):
     of_sentence : float64[S], probability that a whole sentence is right, likewise (else ξ).
     crowd : the annotations it was made from; saved only where asked for.
     warnings : what was warned of while it was made.
+    fitted : the model itself, where the method can be explained and updated; saved with the crowd.
     """
 
     probabilities: F32
@@ -80,6 +83,7 @@ class Result(Labelling):
     of_sentence: F64 | None = None
     crowd: Crowd | None = None
     warnings: tuple[str, ...] = ()
+    fitted: Fitted | None = None
 
     def __post_init__(self) -> None:
         shape = (self.corpus.n_tokens, len(self.scheme.labels))
@@ -214,6 +218,33 @@ class Result(Labelling):
         strict : how spans are read, ``conlleval`` or ``b-required``.
         """
         found: Evaluation = _room("metrics").evaluate(self, gold, strict=strict)
+        return found
+
+    def update(
+        self,
+        new: Any = None,
+        *,
+        known: Any = None,
+        remove: Any = None,
+        withdraw: Iterable[str] = (),
+        reach: str = "auto",
+        retrain: bool = False,
+    ) -> Result:
+        """The result with labels, annotators, documents or decisions that are new, without a refit.
+
+        See :func:`seqtruth.decisions.update`.
+
+        Parameters
+        ----------
+        new : labels that come: a crowd, or anything :func:`seqtruth.read` reads.
+        known : true labels of some sentences, such as a reviewer's decisions.
+        remove, withdraw : labels to take back, by row or by annotator.
+        reach : how far it goes: ``"near"``, ``"all"``, ``"settle"``, or ``"auto"``.
+        retrain : fit everything anew, predictor included.
+        """
+        found: Result = _room("decisions").update(
+            self, new, known=known, remove=remove, withdraw=withdraw, reach=reach, retrain=retrain,
+        )  # fmt: skip
         return found
 
     def save(self, path: str | Path, crowd: bool = False) -> None:

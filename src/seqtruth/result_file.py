@@ -13,6 +13,7 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.data.origin import Origin
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, InputError
+from seqtruth.fitted import Fitted, from_state, state_of
 from seqtruth.history import History
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.result import Annotators, Result
@@ -85,7 +86,11 @@ def save(result: Result, path: str | Path, crowd: bool = False) -> None:
         "warnings": list(result.warnings),
         "tagger": tagger,
         "crowd": None,
+        "fitted": None,
     }
+    if crowd and result.fitted is not None:
+        meta["fitted"], parts = state_of(result.fitted)
+        arrays |= archive.under(parts, "fitted")
     if crowd:
         meta["crowd"], parts = _crowd_state(result)
         arrays |= archive.under(parts, "crowd")
@@ -159,9 +164,22 @@ def load(path: str | Path) -> Result:
             arrays.get("of_sentence"),
             crowd,
             tuple(meta["warnings"]),
+            _fitted(meta, arrays, scheme, annotators),
         )
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, DataError) as error:
         raise InputError(f"the saved result is damaged ({error!r})", where=where) from error
+
+
+def _fitted(
+    meta: dict[str, Any], arrays: archive.Arrays, scheme: Scheme, annotators: Annotators
+) -> Fitted | None:
+    if meta.get("fitted") is None:
+        return None
+    sizes = {
+        "tokens": len(arrays["tags"]), "labels": len(scheme.labels), "types": len(scheme.types),
+        "annotators": len(annotators),
+    }  # fmt: skip
+    return from_state(meta["fitted"], archive.within(arrays, "fitted"), sizes)
 
 
 def _corpus(meta: dict[str, Any], arrays: archive.Arrays, where: str) -> Corpus:
@@ -197,6 +215,8 @@ def _check(meta: dict[str, Any], arrays: archive.Arrays, scheme: Scheme) -> None
     folders: tuple[str, ...] = ()
     if meta["tagger"] is not None:
         folders = ("tagger",)  # which the predictor looks at
+    if meta.get("fitted") is not None:
+        folders = (*folders, "fitted")  # looked at in its own file
     if meta["crowd"] is not None:
         labels = meta["crowd"]["labels"]
         if list(Scheme.of(meta["crowd"]["scheme"], labels).labels) != labels:

@@ -171,6 +171,8 @@ class Aggregator(ABC):
             outcome = ready._understanding(task)
         else:
             outcome = ready._outcome(task)
+        if spoken is not None:  # the model has seen another crowd than the one the user has
+            outcome = outcome._replace(fitted=None)
         return ready._result(task, outcome)
 
     def _understanding(self, task: Task) -> Outcome:
@@ -188,7 +190,7 @@ class Aggregator(ABC):
             outcome = self._outcome(task)
         else:
             parts = ChangedParts(task.parts, partial(without_silence, silent=found.silent))
-            outcome = self._outcome(task._replace(parts=parts))
+            outcome = self._outcome(task._replace(parts=parts))._replace(fitted=None)
             if callable(outcome.labels):
                 outcome = outcome._replace(labels=parts.asked(outcome.labels))
         return outcome._replace(notes={**outcome.notes, "silence": found.to_dict()})
@@ -306,7 +308,7 @@ class Aggregator(ABC):
         rest = np.full((crowd.n_tokens, n_labels), 1.0 / n_labels, np.float32)
         rest[known >= 0] = np.eye(n_labels, dtype=np.float32)[known[known >= 0]]
         labels = Decision(part.back(found.tags, known), part.back(found.probabilities, rest))
-        return outcome._replace(labels=labels)
+        return outcome._replace(labels=labels, fitted=None)
 
     def _outcome(self, task: Task) -> Outcome:
         """Fit; but an annotator alone has nobody to be compared with.
@@ -367,7 +369,7 @@ class Aggregator(ABC):
         found, corpus = labels(parts.whole), parts.whole.corpus
         return Result(
             corpus, parts.scheme, found.tags, found.probabilities, *about, found.span_confidence,
-            found.sentence_confidence,
+            found.sentence_confidence, fitted=outcome.fitted,
         )  # fmt: skip
 
     def _provenance(self, digest: str) -> dict[str, Any]:

@@ -53,14 +53,20 @@ def cross_fit(
         learn, ask = np.flatnonzero(usable & (fold != k)), np.flatnonzero(fold == k)
         if not len(learn) or not len(ask):
             return
-        log.info("round %d: %s learns, part %d of %d", number + 1, _name(members[m]), k + 1, folds)
+        log.info(
+            "round %d: %s learns, part %d of %d",
+            number + 1,
+            predictor_name(members[m]),
+            k + 1,
+            folds,
+        )
         model = _seeded(members[m], [seed, number, m, k])
         _teach(model, corpus, scheme, targets, learn)
         said = model.predict_proba(corpus[ask])
         places = gather(corpus.token_offsets, ask)[1]
         if np.shape(said) != (len(places), len(scheme.labels)) or not np.isfinite(said).all():
             raise DataError(
-                f"predictor {_name(model)} must give every token a probability of every label"
+                f"predictor {predictor_name(model)} must give every token a probability of every label"
             )
         opinions[m][places] = said
 
@@ -80,7 +86,7 @@ def train_on_all(
     models = [_seeded(member, [seed, m]) for m, member in enumerate(members)]
 
     def job(m: int) -> None:
-        log.info("the tagger: %s learns from everything", _name(members[m]))
+        log.info("the tagger: %s learns from everything", predictor_name(members[m]))
         _teach(models[m], corpus, scheme, targets, np.flatnonzero(usable))
 
     together([partial(job, m) for m in _slow_first(members)])
@@ -110,10 +116,11 @@ def together(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
 
 def _slow_first(members: Sequence[Predictor]) -> list[int]:
     """Networks before the CRF, so that no core waits at the end."""
-    return sorted(range(len(members)), key=lambda m: (_name(members[m]) == "crf", m))
+    return sorted(range(len(members)), key=lambda m: (predictor_name(members[m]) == "crf", m))
 
 
-def _name(predictor: Predictor) -> str:
+def predictor_name(predictor: Predictor) -> str:
+    """What to call it in messages."""
     return getattr(predictor, "name", type(predictor).__name__)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.engine import Labels, MemoryParts, Parts, Sums
+from seqtruth.fitted import Fitted
 from seqtruth.history import History
 from seqtruth.kernels.arrays import F32, F64, Bool, Tags
 from seqtruth.methods.loop import Checkpoint, Progress, Rules, rules_for
@@ -72,6 +73,7 @@ class Outcome(NamedTuple):
 
     labels : the decision.
     weight, confusion : of the annotators, as in :class:`~seqtruth.result.Annotators`.
+    fitted : the model itself, for methods that can be explained and updated.
     reads : whether deciding a part takes its text.
     notes : what was decided on the way, as plain values by name; kept in the result's provenance.
     """
@@ -81,6 +83,7 @@ class Outcome(NamedTuple):
     history: History = History()
     tagger: Tagger | None = None
     confusion: F32 | None = None
+    fitted: Fitted | None = None
     reads: bool = False
     notes: Mapping[str, Any] = MappingProxyType({})
 

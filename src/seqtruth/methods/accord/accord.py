@@ -6,20 +6,20 @@ import logging
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from seqtruth.errors import ConvergenceWarning, DataWarning, ParameterError
-from seqtruth.kernels.arrays import F32
 from seqtruth.methods.accord.calibration import (
-    Confidence,
+    Lines,
     confirmed_lines,
-    corrected,
+    finished,
     known_lines,
-    raw_confidence,
+    with_confidence,
 )
 from seqtruth.methods.accord.opinions import Opinion
+from seqtruth.methods.accord.remembering import fitted_of
 from seqtruth.methods.accord.run import Run
 from seqtruth.methods.accord.span_choice import Decoded
 from seqtruth.methods.base import Seeded, check_positive
@@ -29,6 +29,7 @@ from seqtruth.methods.loop import State, iterate
 from seqtruth.methods.predicting import Predicting
 from seqtruth.methods.reliability import check_reliability
 from seqtruth.methods.task import Decision, Outcome, Task
+from seqtruth.predictors.tagger import Tagger
 
 DECODINGS = ("spans", "path")
 
@@ -135,22 +136,23 @@ class Accord(Predicting, Seeded):
             warnings.simplefilter("ignore", ConvergenceWarning)
             rules = task.rules(rounds, 0.0, "log evidence")
             state, history = iterate(run.start, run.advance, rules, run.schema)
-        return _outcome(run, state)._replace(history=replace(history, stop_reason="rounds"))
+        return outcome(run, state)._replace(history=replace(history, stop_reason="rounds"))
 
 
-def _outcome(run: Run, state: State) -> Outcome:
-    """Labels, confidences, annotators' weights and the tagger."""
+def outcome(run: Run, state: State, tagger: Tagger | None = None) -> Outcome:
+    """Labels, confidences, annotators' weights and the tagger, which is trained where none is given."""
     name, opinion, scores = run.chosen(state)
     found = run.labels(name, opinion)
-    tagger = run.tagger(state, name, found.tags)
+    tagger = run.tagger(state, name, found.tags) if tagger is None else tagger
     judged = run.judge_unlabelled(tagger, found)
     confusion = run.confusion(found.marginals)
-    confidence = _confidence(run, name, opinion, found)
+    lines = _lines(run, name, opinion)
+    confidence = finished(found, lines.now, run.offsets, run.crowd.scheme, run.known)
     for text in run.notices(name, found.tags, confusion):
         warnings.warn(text, DataWarning, stacklevel=2)
     labels = Decision(
         found.tags,
-        _with_confidence(found.marginals, found.tags, confidence.token),
+        with_confidence(found.marginals, found.tags, confidence.token),
         judged,
         confidence.span,
         confidence.sentence,
@@ -161,45 +163,29 @@ def _outcome(run: Run, state: State) -> Outcome:
         information(confusion, prior),
         tagger=tagger,
         confusion=confusion.astype(np.float32),
+        fitted=fitted_of(run, state, name, opinion, found.marginals, lines.first),
         notes=run.notes(name, scores),
     )
 
 
-def _confidence(run: Run, name: str, opinion: Opinion, found: Decoded) -> Confidence:
-    """Confidences, corrected by held-out annotators and by known labels where there are any."""
+class _Lines(NamedTuple):
+    """How to correct confidences: by held-out annotators, and by known labels, too."""
+
+    first: Lines | None
+    now: Lines | None
+
+
+def _lines(run: Run, name: str, opinion: Opinion) -> _Lines:
     scheme, offsets, known = run.crowd.scheme, run.offsets, run.known
-    confidence = raw_confidence(found, offsets, scheme)
-    if run.method.calibrate:
-        log.info("confidences: holding out each annotator in turn")
-        free = opinion.scores(run.crowd)
+    if not run.method.calibrate:
+        return _Lines(None, None)
+    log.info("confidences: holding out each annotator in turn")
+    free = opinion.scores(run.crowd)
 
-        def decode(scores: np.ndarray, at: np.ndarray) -> Decoded:
-            return run.decode(name, opinion, scores, at)
+    def decode(scores: np.ndarray, at: np.ndarray) -> Decoded:
+        return run.decode(name, opinion, scores, at)
 
-        lines = confirmed_lines(run.told, opinion.table, opinion.share, free, decode)
-        if known is not None and (known >= 0).any():
-            lines = known_lines(lines, decode(free, offsets), known, offsets, scheme)
-        confidence = corrected(confidence, lines, found.tags, scheme)
-    if known is not None:
-        given = np.flatnonzero(known >= 0)
-        confidence.token[given] = 1.0
-        confidence.span[given] = scheme.is_entity[found.tags[given]]
-        count = np.concatenate([[0], np.cumsum(known >= 0)])[offsets]
-        lengths = np.diff(offsets)
-        confidence.sentence[(np.diff(count) == lengths) & (lengths > 0)] = 1.0
-    return confidence
-
-
-def _with_confidence(posterior: F32, tags: np.ndarray, confidence: F32) -> F32:
-    """The posterior with the chosen tags' probabilities set, the others' scaled to what is left."""
-    if posterior.shape[1] == 1:
-        return np.ones_like(posterior)
-    at = np.arange(len(tags))
-    others = posterior.astype(np.float64)
-    others[at, tags] = 0.0
-    rest = others.sum(axis=1)
-    others[rest <= 1e-6] = 1.0
-    others[at, tags] = 0.0
-    out = others * ((1.0 - confidence) / others.sum(axis=1))[:, None]
-    out[at, tags] = confidence
-    return np.asarray(np.clip(out, 0.0, 1.0), np.float32)
+    first = confirmed_lines(run.told, opinion.table, opinion.share, free, decode)
+    if known is None or not (known >= 0).any():
+        return _Lines(first, first)
+    return _Lines(first, known_lines(first, decode(free, offsets), known, offsets, scheme))

@@ -32,14 +32,14 @@ Minka (2000), Estimating a Dirichlet distribution.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import digamma
 
 from seqtruth.data.scheme import Scheme
 from seqtruth.kernels.arrays import F64, I64, Bool
-from seqtruth.kernels.chain import FORBIDDEN, Chain, forward_backward
+from seqtruth.kernels.chain import FORBIDDEN, Chain, Posterior, forward_backward
 from seqtruth.kernels.spans import OUTSIDE
 from seqtruth.methods.abstention import Silence
 from seqtruth.methods.dependence import Copies
@@ -64,6 +64,7 @@ class Population(NamedTuple):
     prior : float64[L], how often labels occur.
     posterior : float64[A, L], of the marked tokens.
     log_likelihood : float64[1], of what was said on marked tokens.
+    counts : float64[W, L, C], what ``table`` was learnt from.
     """
 
     table: F64
@@ -72,6 +73,7 @@ class Population(NamedTuple):
     prior: F64
     posterior: F64
     log_likelihood: F64
+    counts: F64
 
 
 class Told(NamedTuple):
@@ -90,14 +92,13 @@ class Told(NamedTuple):
     strength: float
     known: I64
 
-    def clamp(self, scores: F64) -> F64:
-        """Scores of the marked tokens that leave known labels no other choice."""
-        given = np.flatnonzero(self.known >= 0)
-        if len(given):
-            scores = scores.copy()
-            scores[given] = FORBIDDEN
-            scores[given, self.known[given]] = 0.0
-        return scores
+    @property
+    def scheme(self) -> Scheme:
+        return self.marked.scheme
+
+    @property
+    def witness(self) -> F64:
+        return self.copies.weight
 
 
 def first_vote(told: Told) -> F64:
@@ -124,33 +125,76 @@ def learn_population(told: Told) -> Population:
     marked, scheme = told.marked, told.marked.scheme
     posterior = first_vote(told)
     pairs = _vote_pairs(marked, posterior)
-    keep, floor = _slips(scheme, told.silence)
+    slips = slips_of(scheme, told.silence.open)
     for _ in range(ROUNDS):
-        a = pseudo_counts(told, posterior)
-        logs = np.exp(digamma(a) - digamma(a.sum(axis=-1, keepdims=True)))
-        logs = np.log(np.maximum(keep * logs + floor, 1e-12)) * told.copies.weight[:, None, None]
-        table = np.ascontiguousarray(logs.transpose(0, 2, 1)[:, None])
+        counts = marked.counts(posterior)
+        a = pseudo_counts(counts, told)
+        table = log_table(a, slips, told.copies.weight)
         prior = posterior.sum(axis=0) + 1.0
         if scheme.outside >= 0:
             prior[scheme.outside] += marked.n_quiet
         prior /= prior.sum()
         transition = (pairs + 5.0 * prior) * scheme.allowed
         transition /= transition.sum(axis=1, keepdims=True)
-        scores = told.clamp(marked.evidence(table) + (1 - CHAIN) * np.log(prior))
-        chain = stretch_chain(tempered(transition, scheme), scheme)
-        found = forward_backward(scores, marked.stretches, chain)
+        found = marked_posterior(marked, table, prior, transition, told.known)
         posterior = found.marginals.astype(np.float64)
         pairs = _all_pairs(marked, found.transition.copy(), found.start, found.end)
     value = np.array([found.log_normaliser.sum()])
     confusion = a / a.sum(axis=-1, keepdims=True)
-    return Population(table, confusion, transition, prior, posterior, value)
+    return Population(table, confusion, transition, prior, posterior, value, counts)
 
 
-def pseudo_counts(told: Told, posterior: F64) -> F64:
+def marked_posterior(
+    marked: Marked, table: F64, prior: F64, transition: F64, known: I64
+) -> Posterior:
+    """What annotators alone say of the marked tokens.
+
+    Parameters
+    ----------
+    table, prior, transition : as a :class:`Population` has them.
+    known : int64[A], true labels of marked tokens (-1: not known).
+    """
+    scores = marked.evidence(table) + (1 - CHAIN) * np.log(prior)
+    given = np.flatnonzero(known >= 0)
+    scores[given] = FORBIDDEN
+    scores[given, known[given]] = 0.0
+    chain = stretch_chain(tempered(transition, marked.scheme), marked.scheme)
+    return forward_backward(scores, marked.stretches, chain)
+
+
+class Slips(NamedTuple):
+    """What is left of P, and what slips add to it: float64[L, 1] and float64[L, C]."""
+
+    keep: F64
+    floor: F64
+
+
+def log_table(a: F64, slips: Slips, witness: F64) -> F64:
+    """float64[W, 1, C, L]: E[log P_j(c | t)] from pseudo-counts, weighed by the share of a witness."""
+    logs = np.exp(digamma(a) - digamma(a.sum(axis=-1, keepdims=True)))
+    logs = np.log(np.maximum(slips.keep * logs + slips.floor, 1e-12)) * witness[:, None, None]
+    return np.ascontiguousarray(logs.transpose(0, 2, 1)[:, None])
+
+
+class Beforehand(Protocol):
+    """What is known of annotators beforehand, as :class:`Told` has it."""
+
+    @property
+    def scheme(self) -> Scheme: ...
+
+    @property
+    def witness(self) -> F64: ...
+
+    @property
+    def accuracy(self) -> F64: ...
+
+    @property
+    def strength(self) -> float: ...
+
+
+def pseudo_counts(counts: F64, told: Beforehand) -> F64:
     """float64[W, L, C]: each annotator's counts and what the population lends them."""
-    scheme = told.marked.scheme
-    counts = told.marked.counts(posterior)
-    mean = population_mean((counts * told.copies.weight[:, None, None]).sum(axis=0), scheme)
+    mean = population_mean((counts * told.witness[:, None, None]).sum(axis=0), told.scheme)
     a = counts + strength_of(counts, mean)[None, :, None] * mean
     told_of = np.flatnonzero(~np.isnan(told.accuracy))
     if len(told_of):
@@ -220,14 +264,19 @@ def stretch_chain(transition: F64, scheme: Scheme) -> Chain:
     return Chain(transition[outside].copy(), transition, transition[:, outside].copy())
 
 
-def _slips(scheme: Scheme, silence: Silence) -> tuple[F64, F64]:
-    """What is left of P, and what slips add to it."""
+def slips_of(scheme: Scheme, open_types: Bool) -> Slips:
+    """How annotators slip: a claim of a type whose silence is no vote is hardly ever one.
+
+    Parameters
+    ----------
+    open_types : bool[K], see :class:`~seqtruth.methods.abstention.Silence`.
+    """
     n = len(scheme.labels)
     floor = np.full((n, n), SLIP / n)
     if scheme.outside >= 0:
-        open_labels: Bool = np.append(silence.open, False)[scheme.type_of]
+        open_labels: Bool = np.append(open_types, False)[scheme.type_of]
         floor[scheme.outside, open_labels] = 0.0
-    return 1.0 - floor.sum(axis=1, keepdims=True), floor
+    return Slips(1.0 - floor.sum(axis=1, keepdims=True), floor)
 
 
 def _relations(scheme: Scheme) -> I64:

@@ -103,6 +103,38 @@ def corrected(raw: Confidence, lines: Lines, tags: Tags, scheme: Scheme) -> Conf
     )
 
 
+def finished(
+    chosen: Decoded, lines: Lines | None, offsets: I64, scheme: Scheme, known: Tags | None
+) -> Confidence:
+    """Confidences of a choice: corrected where there are lines, and 1 where labels are known."""
+    confidence = raw_confidence(chosen, offsets, scheme)
+    if lines is not None:
+        confidence = corrected(confidence, lines, chosen.tags, scheme)
+    if known is not None:
+        given = np.flatnonzero(known >= 0)
+        confidence.token[given] = 1.0
+        confidence.span[given] = scheme.is_entity[chosen.tags[given]]
+        count = np.concatenate([[0], np.cumsum(known >= 0)])[offsets]
+        lengths = np.diff(offsets)
+        confidence.sentence[(np.diff(count) == lengths) & (lengths > 0)] = 1.0
+    return confidence
+
+
+def with_confidence(posterior: F32, tags: np.ndarray, confidence: F32) -> F32:
+    """The posterior with the chosen tags' probabilities set, the others' scaled to what is left."""
+    if posterior.shape[1] == 1:
+        return np.ones_like(posterior)
+    at = np.arange(len(tags))
+    others = posterior.astype(np.float64)
+    others[at, tags] = 0.0
+    rest = others.sum(axis=1)
+    others[rest <= 1e-6] = 1.0
+    others[at, tags] = 0.0
+    out = others * ((1.0 - confidence) / others.sum(axis=1))[:, None]
+    out[at, tags] = confidence
+    return np.asarray(np.clip(out, 0.0, 1.0), np.float32)
+
+
 def confirmed_lines(
     told: Told, table: F64, share: float, scores: F64, decode: Callable[[F64, I64], Decoded]
 ) -> Lines:

@@ -41,17 +41,27 @@ class Documents:
         """Whether any word that may say something occurs twice in a document."""
         return bool((self.others > 0).any())
 
-    def evidence(self, posterior: F32) -> F64:
-        """float64[T, L]: f, from the tags' present probabilities."""
+    def evidence(self, posterior: F32, tokens: I64 | None = None) -> F64:
+        """float64[T, L]: f, from the tags' present probabilities.
+
+        Parameters
+        ----------
+        posterior : float32[T, L].
+        tokens : those that it is of, where they are not all: those of whole documents.
+        """
+        group, others = self.group, self.others
+        if tokens is not None:
+            group = np.unique(group[tokens], return_inverse=True)[1].reshape(-1)
+            others = others[tokens]
         n_types = int(self.columns.max(initial=0)) + 1
         types = np.zeros((len(posterior), n_types))
         for label, column in enumerate(self.columns):
             types[:, column] += posterior[:, label]
         logs = np.log(np.maximum(types, LEAST))
-        sums = np.stack([np.bincount(self.group, logs[:, k]) for k in range(n_types)], axis=1)
-        mean = (sums[self.group] - logs) / np.maximum(self.others, 1)[:, None]
+        sums = np.stack([np.bincount(group, logs[:, k]) for k in range(n_types)], axis=1)
+        mean = (sums[group] - logs) / np.maximum(others, 1)[:, None]
         mean -= mean.max(axis=1, keepdims=True)
-        mean[self.others == 0] = 0.0
+        mean[others == 0] = 0.0
         return np.asarray(mean[:, self.columns])
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
+from seqtruth.fitted import Source
 from seqtruth.kernels.arrays import F32, F64, Tags
 from seqtruth.kernels.chain import FORBIDDEN, Chain, forward_backward
 from seqtruth.methods.abstention import Silence
@@ -23,6 +25,8 @@ CHAIN_TRUST, PREDICTOR_TRUST, DOCUMENT_TRUST = 0.5, 1.0, 0.5
 PASSES = 2
 #: Log score of a label that nobody gives, where annotators alone decide.
 UNHEARD = -40.0
+#: Name of the document among the sources.
+DOCUMENT = "document"
 
 
 class Opinion(NamedTuple):
@@ -33,12 +37,14 @@ class Opinion(NamedTuple):
     share : how much their evidence counts.
     others : float64[T, L], log scores of everything else.
     chain : weights of the label chain.
+    sources : what ``others`` is the sum of.
     """
 
     table: F64
     share: float
     others: F64
     chain: Chain
+    sources: tuple[Source, ...] = ()
 
     def scores(self, crowd: Crowd) -> F64:
         """float64[T, L]: everything together."""
@@ -59,14 +65,24 @@ def annotators_alone(
     if use_chain:
         usual_chain = stretch_chain(tempered(population.transition, scheme), scheme)
         chain = usual_chain._replace(end=chain.end)
-    return Opinion(population.table, share, others, chain)
+    said = Source("usual", 1.0, others.astype(np.float32))
+    return Opinion(population.table, share, others, chain, (said,))
 
 
 def average(a: Opinion, b: Opinion) -> Opinion:
     """Both, their log scores averaged."""
     chain = Chain(*(np.sqrt(x * y) for x, y in zip(a.chain, b.chain, strict=True)))
     table = np.ascontiguousarray(0.5 * (a.table + b.table))
-    return Opinion(table, a.share, 0.5 * (a.others + b.others), chain)
+    sources = tuple(_mean(x, y) for x, y in zip(a.sources, b.sources, strict=True))
+    return Opinion(table, a.share, 0.5 * (a.others + b.others), chain, sources)
+
+
+def _mean(a: Source, b: Source) -> Source:
+    trust = 0.5 * (a.trust + b.trust)
+    if a.evidence is b.evidence:
+        return Source(a.name, trust, a.evidence)
+    both = (a.trust * a.evidence + b.trust * b.evidence) / max(2.0 * trust, 1e-12)
+    return Source(a.name, trust, both.astype(np.float32))
 
 
 class Model(NamedTuple):
@@ -102,6 +118,7 @@ class Sources:
     ----------
     crowd : the annotations.
     known : tag[T], labels known beforehand.
+    names : of the predictors.
     chain, documents, trust, seed : as :class:`~seqtruth.methods.accord.accord.Accord` has them.
     """
 
@@ -109,12 +126,13 @@ class Sources:
         self,
         crowd: Crowd,
         known: Tags | None,
+        names: Sequence[str],
         chain: bool,
         documents: bool,
         trust: bool,
         seed: int,
     ) -> None:
-        self.crowd, self.known, self.seed = crowd, known, seed
+        self.crowd, self.known, self.names, self.seed = crowd, known, names, seed
         self.use_chain, self.learn = chain, trust
         found = Documents(crowd.corpus, crowd.scheme) if documents else None
         self.documents = found if found is not None and found.repeat else None
@@ -130,7 +148,7 @@ class Sources:
         heard = clamp(share * label_scores(self.crowd, model.table), self.known)
         n = len(predictions)
         first = np.array([CHAIN_TRUST, *[PREDICTOR_TRUST] * n])
-        beliefs = Beliefs(chain, tuple(_log(said) for said in predictions), first)
+        beliefs = Beliefs(chain, tuple(log_opinion(said) for said in predictions), first)
         beliefs, value = self._trusted(beliefs, heard)
         if self.documents is not None:
             for _ in range(PASSES):
@@ -142,7 +160,13 @@ class Sources:
                 beliefs, value = self._trusted(beliefs, heard)
         taught = Beliefs(chain, beliefs.features[:n], beliefs.trust[: 1 + n])
         others = beliefs.scores(np.zeros_like(heard))
-        opinion = Opinion(model.table, share, others, beliefs.tempered_chain())
+        sources = tuple(
+            Source(name, float(weight), said.astype(np.float32))
+            for name, weight, said in zip(
+                (*self.names[:n], DOCUMENT), beliefs.trust[1:], beliefs.features, strict=False
+            )
+        )
+        opinion = Opinion(model.table, share, others, beliefs.tempered_chain(), sources)
         return Settled(opinion, self._posterior(taught, heard), value, beliefs.trust)
 
     def _trusted(self, beliefs: Beliefs, heard: F64) -> tuple[Beliefs, float]:
@@ -186,5 +210,6 @@ def clamp(scores: F64, known: Tags | None) -> F64:
     return scores
 
 
-def _log(probabilities: F32) -> F64:
+def log_opinion(probabilities: F32) -> F64:
+    """Log evidence of a predictor, never final."""
     return np.maximum(np.log(np.maximum(probabilities, 1e-30, dtype=np.float64)), LEAST)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seqtruth.data.ragged import gather
+from seqtruth.engine import Sums
 from seqtruth.errors import ConvergenceWarning
 from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
 from seqtruth.kernels.chain import Chain
@@ -34,10 +35,11 @@ from seqtruth.methods.accord.opinions import (
     clamp,
     mean_opinion,
 )
-from seqtruth.methods.accord.span_choice import Decoded, best_spans
+from seqtruth.methods.accord.remembering import SEQUENTIAL_SUMS
+from seqtruth.methods.accord.span_choice import Decoded, best_spans, keep_known, tagged
 from seqtruth.methods.bayes.bsc import BSCSeq
 from seqtruth.methods.bayes.sequence_model import majority
-from seqtruth.methods.crossfit import cross_fit, train_on_all
+from seqtruth.methods.crossfit import cross_fit, predictor_name, train_on_all
 from seqtruth.methods.dependence import find_copies
 from seqtruth.methods.loop import Round, Rules, State, iterate
 from seqtruth.methods.marked import Marked
@@ -68,6 +70,7 @@ POPULATION = {
     "prior": ("labels",),
     "posterior": ("marked", "labels"),
     "log_likelihood": (1,),
+    "counts": ("annotators", "labels", "labels"),
 }
 
 log = logging.getLogger("seqtruth")
@@ -107,8 +110,9 @@ class Run:
     def sources(self) -> Sources:
         method = self.method
         return Sources(
-            self.crowd, self.known, method.chain, method.documents, method.trust, method.seed
-        )
+            self.crowd, self.known, [predictor_name(one) for one in self.members],
+            method.chain, method.documents, method.trust, method.seed,
+        )  # fmt: skip
 
     @cached_property
     def judge(self) -> LeaveOneOut:
@@ -134,7 +138,8 @@ class Run:
         rows = self._with_start(population.transition)
         models = {"confusion": Model(population.table, rows)}
         if self._tells_sequences:
-            models["sequential"] = self._sequential()
+            models["sequential"], sums = self._sequential()
+            state |= {f"sums/{k}": sums[k] for k in SEQUENTIAL_SUMS}
         for name, model in models.items():
             state |= {f"{name}/{k}": v for k, v in model._asdict().items()}
         if self.hears:
@@ -156,6 +161,9 @@ class Run:
             if self._tells_sequences:
                 shape = ("annotators", *["labels"] * 3)
                 columns |= {"sequential/table": Column("float64", shape), "sequential/chain": chain}
+                sums = (shape, ("labels",), ("labels", "labels"))
+                for name, size in zip(SEQUENTIAL_SUMS, sums, strict=True):
+                    columns[f"sums/{name}"] = Column("float64", size, 0.0)
         if self.hears:
             soft = Column("float32", ("tokens", "labels"), 0.0, 1.01)
             columns |= {f"opinion{m}": soft for m in range(len(self.members))}
@@ -257,8 +265,8 @@ class Run:
         targets[self.told.marked.at] = population.posterior
         return targets
 
-    def _sequential(self) -> Model:
-        """BSC-seq, its tables weighed by the share of a witness."""
+    def _sequential(self) -> tuple[Model, Sums]:
+        """BSC-seq, its tables weighed by the share of a witness, and what they were made from."""
         method = self.method
         model = BSCSeq(
             reliability=method.reliability, reliability_strength=method.reliability_strength
@@ -271,7 +279,8 @@ class Run:
         tables = model.tables(state)
         assert tables.transition is not None
         weight = self.told.copies.weight[:, None, None, None]
-        return Model(tables.annotators * weight, np.vstack([tables.transition, tables.start]))
+        rows = np.vstack([tables.transition, tables.start])
+        return Model(tables.annotators * weight, rows), model.expect(state)
 
     def _with_start(self, transition: F64) -> F64:
         """float64[L + 1, L]: a sentence starts as if after ``O``."""
@@ -303,15 +312,7 @@ class Run:
         likeliest path is taken."""
         scores = clamp(opinion.scores(self.crowd), self.known)
         found = self.decode(name, opinion, scores, self.offsets)
-        if self.known is None:
-            return found
-        lost = (self.known >= 0) & (found.tags != self.known)
-        count = np.concatenate([[0], np.cumsum(lost)])[self.offsets]
-        offsets, at = gather(self.offsets, np.flatnonzero(np.diff(count)))
-        path = best_spans(scores[at], offsets, opinion.chain, self.crowd.scheme, None)
-        found.tags[at], found.span[at] = path.tags, path.span
-        found.tags[:] = np.where(self.known >= 0, self.known, found.tags)
-        return found
+        return keep_known(found, scores, self.offsets, opinion.chain, self.crowd.scheme, self.known)
 
     def tagger(self, state: State, name: str, tags: Tags) -> Tagger | None:
         """Trained on the labels themselves: probabilities of single tags would blur where spans end."""
@@ -332,19 +333,18 @@ class Run:
         blank = ~self.usable & (np.diff(self.offsets) > 0)
         if tagger is None or not blank.any():
             return np.zeros(len(blank), np.bool_)
-        offsets, at = gather(self.offsets, np.flatnonzero(blank))
-        said = tagger.predictor.predict_proba(self.crowd.corpus[np.flatnonzero(blank)])
-        scores = np.log(np.maximum(said, 1e-6, dtype=np.float64))
+        places = np.flatnonzero(blank)
+        at = gather(self.offsets, places)[1]
         threshold = self.method.threshold if self.method.decoding == "spans" else None
-        scheme = self.crowd.scheme
-        part = best_spans(scores, offsets, Chain.legal(scheme.grammar), scheme, threshold)
+        part = tagged(tagger, self.crowd.corpus[places], threshold)
         for mine, theirs in zip(found, part, strict=True):
             mine[at] = theirs
         return blank
 
     def confusion(self, posterior: F32) -> F64:
         """float64[W, L, C]: P_j(c | t) under the labels that were chosen."""
-        a = pseudo_counts(self.told, posterior[self.told.marked.at].astype(np.float64))
+        counts = self.told.marked.counts(posterior[self.told.marked.at].astype(np.float64))
+        a = pseudo_counts(counts, self.told)
         return np.asarray(a / a.sum(axis=-1, keepdims=True))
 
     def notes(self, name: str, scores: dict[str, float]) -> dict[str, Any]:

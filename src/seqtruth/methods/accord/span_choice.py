@@ -6,12 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import extract
 from seqtruth.kernels.arrays import F32, F64, I64, Tags
 from seqtruth.kernels.chain import Chain, forward_backward, viterbi
 from seqtruth.kernels.span_decoding import choose_spans
 from seqtruth.kernels.spans import BEGIN, END, INSIDE, SINGLE
+from seqtruth.predictors.tagger import Tagger
 
 #: Schemes in which a span's borders and type say how it is spelled, whatever stands around it.
 SPELLABLE = ("iob2", "bioes", "bilou")
@@ -52,6 +55,36 @@ def best_spans(
         scores, offsets, chain, _spelling(scheme), scheme.outside, float(threshold)
     )
     return Decoded(tags, marginals, span)
+
+
+def keep_known(
+    found: Decoded, scores: F64, offsets: I64, chain: Chain, scheme: Scheme, known: Tags | None
+) -> Decoded:
+    """The choice with known labels kept; where they are inside spans not worth naming, the likeliest
+    path is taken.
+
+    Parameters
+    ----------
+    found : what was chosen under ``scores``; changed in place.
+    known : tag[T], labels given as true (-1: none).
+    """
+    if known is None:
+        return found
+    lost = (known >= 0) & (found.tags != known)
+    count = np.concatenate([[0], np.cumsum(lost)])[offsets]
+    part, at = gather(offsets, np.flatnonzero(np.diff(count)))
+    path = best_spans(scores[at], part, chain, scheme, None)
+    found.tags[at], found.span[at] = path.tags, path.span
+    found.tags[:] = np.where(known >= 0, known, found.tags)
+    return found
+
+
+def tagged(tagger: Tagger, corpus: Corpus, threshold: float | None) -> Decoded:
+    """What a tagger chooses where nobody labelled anything."""
+    said = tagger.predictor.predict_proba(corpus)
+    scores = np.log(np.maximum(said, 1e-6, dtype=np.float64))
+    legal = Chain.legal(tagger.scheme.grammar)
+    return best_spans(scores, corpus.token_offsets, legal, tagger.scheme, threshold)
 
 
 def _weakest_tag(tags: Tags, marginals: F32, offsets: I64, scheme: Scheme) -> F32:

@@ -121,7 +121,7 @@ class BSC(Seeded):
         """The model on a crowd, for those who want to drive its rounds themselves."""
         return CrowdHMM(
             task.parts,
-            self._annotators(task.parts.n_labels),
+            self.worker_model_of(task.parts.n_labels),
             known=task.known,
             accuracy=known_accuracies(task.parts, self.reliability),
             silent=task.silent,
@@ -130,7 +130,8 @@ class BSC(Seeded):
             word=self.word,
         )
 
-    def _annotators(self, n_labels: int) -> WorkerModel:
+    def worker_model_of(self, n_labels: int) -> WorkerModel:
+        """The worker model with its priors, which depend on the number of labels."""
         diagonal = self.diagonal
         if diagonal is None:
             per_tag = 2 / 3 if self.worker_model == "seq" else self.base

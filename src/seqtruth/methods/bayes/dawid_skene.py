@@ -62,7 +62,12 @@ class DawidSkene(Aggregator):
         return "keeps"
 
     def _fit(self, task: Task) -> Outcome:
-        model = CrowdHMM(
+        model = self.model(task)
+        return fit(model, task, lambda: model.start(majority(task)), self.max_iter, self.tol)
+
+    def model(self, task: Task) -> CrowdHMM:
+        """The model on a crowd, for those who want to drive its rounds themselves."""
+        return CrowdHMM(
             task.parts,
             ConfusionMatrix(self.smoothing, 0.0, self.reliability_strength),
             known=task.known,
@@ -72,4 +77,3 @@ class DawidSkene(Aggregator):
             chain=0.0,
             variational=False,
         )
-        return fit(model, task, lambda: model.start(majority(task)), self.max_iter, self.tol)

@@ -88,17 +88,20 @@ class MACE(Seeded):
                 f"classes must be one of {', '.join(CLASSES)}", got=repr(self.classes)
             )
 
-    def _fit(self, task: Task) -> Outcome:
-        crowd = task.crowd
-        model = CrowdHMM(
+    def model(self, task: Task) -> CrowdHMM:
+        """The model on a crowd, for those who want to drive its rounds themselves."""
+        return CrowdHMM(
             task.parts,
             Spammer(self.honest, 0.0, self.reliability_strength, self.habit),
             known=task.known,
-            accuracy=known_accuracies(crowd, self.reliability),
+            accuracy=known_accuracies(task.crowd, self.reliability),
             silent=task.silent,
             sequence=self.classes,
             variational=self.variational,
         )
+
+    def _fit(self, task: Task) -> Outcome:
+        crowd, model = task.crowd, self.model(task)
 
         def begin() -> State:
             vote = shares(crowd, task.known, task.silent)

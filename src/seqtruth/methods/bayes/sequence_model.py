@@ -25,6 +25,7 @@ import numpy as np
 from seqtruth.data.crowd import Crowd
 from seqtruth.engine import Parts, Remembered, Sums, as_parts
 from seqtruth.errors import ParameterError
+from seqtruth.fitted import Fitted, Source
 from seqtruth.history import History
 from seqtruth.kernels.arrays import F32, F64, Bool, Tags
 from seqtruth.kernels.chain import Chain
@@ -46,6 +47,8 @@ SEQUENCES = ("markov", "independent", "uniform")
 LEAST_EVIDENCE = -50.0
 #: Log evidence that no number of annotators outweighs.
 OUT_OF_THE_QUESTION = -1e6
+#: Log probability of a label that never occurs.
+UNSEEN = -700.0
 
 
 #: Further log evidence [T, L] on the tokens of a crowd, or how to find it on a part of one.
@@ -195,7 +198,7 @@ class CrowdHMM:
             term = dirichlet.objective_term(state[name], prior, self.variational)
             part = _PARTS.get(name.partition("/")[0], "annotators")
             parts[part] = parts.get(part, 0.0) + term
-        new = self._update(found, self._logs(state))
+        new = self.update(found, state)
         return Round(new, sum(parts.values()), parts)
 
     def posterior(self, state: State, evidence: Evidence | None = None) -> F32:
@@ -213,7 +216,28 @@ class CrowdHMM:
         return Outcome(
             partial(_label, tables=self.tables(state, evidence), known=self.known),
             information(confusion, found["prior"]), history, confusion=confusion.astype(np.float32),
+            fitted=self.fitted(state, found, evidence) if self.parts.in_memory else None,
         )  # fmt: skip
+
+    def fitted(self, state: State, found: Sums, evidence: Evidence | None = None) -> Fitted:
+        """The model as a result keeps it, with the sums that were found under ``state``."""
+        crowd, n = self.parts.whole, self.crowd.n_labels
+        table, start, moves, said = self.tables(state, evidence).on(crowd)
+        free = Chain.free(n)
+        with np.errstate(divide="ignore"):
+            usual = np.maximum(np.log(start), UNSEEN) if moves is None else np.zeros(n)
+        chain = free if moves is None else Chain(start, moves, free.end)
+        kept = ("annotators", "start", "transition", "prior")
+        sums = {name: found[name] for name in kept}
+        nothing = np.full(crowd.n_annotators, np.nan)
+        sums["accuracy"] = nothing if self.accuracy is None else self.accuracy
+        if self.silent is not None:
+            sums["silent"] = self.silent.astype(np.int8)
+        name = "words" if self.silent is None else "silence"
+        sources = () if said is None else (Source(name, 1.0, said),)
+        settings = {"words": self.words is not None or evidence is not None}
+        table = np.maximum(table, UNSEEN)
+        return Fitted("chain", table, 1.0, chain, usual, sources, self.known, sums, settings)
 
     def tables(self, state: State, evidence: Evidence | None = None) -> Tables:
         """Logarithms of the parameters, laid out for the E-step."""
@@ -236,6 +260,10 @@ class CrowdHMM:
 
     def _logs(self, state: State) -> State:
         return {name: dirichlet.logs(state[name], self.variational) for name in self.prior}
+
+    def update(self, found: Sums, state: State) -> State:
+        """Parameters from expected counts, which were found under ``state``."""
+        return self._update(found, self._logs(state))
 
     def _update(self, found: Sums, logs: State) -> State:
         counts = found | self.annotators.counts(found["annotators"], logs)

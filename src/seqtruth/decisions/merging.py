@@ -1,0 +1,263 @@
+"""Labels before and after: rows that come, rows that go, sentences and annotators that are new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from seqtruth.data.corpus import Corpus, concat_corpora
+from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
+from seqtruth.data.ragged import gather
+from seqtruth.errors import DataError
+from seqtruth.kernels.arrays import I64, Bool, Tags
+from seqtruth.result import Result
+
+
+class Merged(NamedTuple):
+    """Crowds before and after on the same sentences, with the annotators of both.
+
+    before, after : the crowds.
+    touched : bool[S], sentences of which a label came or went.
+    stays : bool[W], annotators who are not withdrawn.
+    came, went : how many rows.
+    """
+
+    before: Crowd
+    after: Crowd
+    touched: Bool
+    stays: Bool
+    came: int
+    went: int
+
+
+def model_crowd(result: Result) -> Crowd:
+    """The result's crowd with the labels that its model knows."""
+    crowd = result.crowd
+    if crowd is None:
+        raise DataError(
+            "the result does not know the labels it was made from",
+            fix="save it with crowd=True, or aggregate with save=",
+        )
+    if crowd.scheme.kind != result.scheme.kind:
+        crowd = crowd.respell(result.scheme.kind)
+    return crowd.recode(result.scheme)
+
+
+def in_scheme(crowd: Crowd, result: Result) -> Crowd:
+    """New labels as the result spells them; labels that it does not know are an error."""
+    if crowd.scheme.kind != result.scheme.kind and crowd.n_rows:
+        if "plain" in (crowd.scheme.kind, result.scheme.kind):
+            raise DataError(
+                "the new labels are of another scheme",
+                got=f"{crowd.scheme.kind.upper()}, where the result has {result.scheme.kind.upper()}",
+                fix="read them with the same scheme=",
+            )
+        crowd = crowd.respell(result.scheme.kind)
+    used = np.unique(crowd.tags[crowd.tags >= 0])
+    strange = [name for k in used if (name := crowd.scheme.labels[k]) not in result.scheme.labels]
+    if strange:
+        raise DataError(
+            f"the model has never seen the label {strange[0]!r}",
+            got=f"labels {', '.join(result.scheme.labels)} in the result",
+            fix="aggregate everything again (retrain=True)",
+        )
+    table = np.array(
+        [
+            result.scheme.index(name) if name in result.scheme.labels else -1
+            for name in crowd.scheme.labels
+        ]
+        + [-1],
+        result.scheme.tag_dtype,
+    )
+    return replace(crowd, scheme=result.scheme, tags=table[crowd.tags])
+
+
+def merge(
+    old: Crowd, new: Crowd | None, gone: Crowd | None = None, withdrawn: Iterable[str] = ()
+) -> Merged:
+    """The crowd after new rows have come and others have gone.
+
+    A row of a sentence and annotator that are there already takes the old one's place; one that says
+    the same as before is nothing new, so that a whole export can be handed in again.
+
+    Parameters
+    ----------
+    old, new : the labels that are there, and those that come, in the same scheme.
+    gone : rows that are taken back; what they say does not matter.
+    withdrawn : annotators whose rows are all taken back.
+    """
+    withdrawn = list(withdrawn)
+    strangers = [name for name in withdrawn if name not in old.annotators]
+    if strangers:
+        raise DataError(
+            "no such annotator to withdraw", got=repr(strangers[0]), fix=_some(old.annotators)
+        )
+    corpus = old.corpus
+    places = np.zeros(0, np.int64)
+    if new is not None:
+        corpus, places = _one_corpus(old.corpus, new.corpus)
+        new = _without_repeats(old, new, places)
+    names = list(dict.fromkeys([*old.annotators, *(new.annotators if new else ())]))
+    number = {name: w for w, name in enumerate(names)}
+    before = replace(old, corpus=corpus, annotators=tuple(names))
+    leaves = np.isin(before.row_annotator, [number[name] for name in withdrawn])
+    if gone is not None:
+        leaves |= _rows_of(before, gone)
+    keys, sentence, annotator = _keys(before), np.zeros(0, np.int64), np.zeros(0, np.int64)
+    if new is not None:
+        sentence = places[new.row_sentence]
+        annotator = np.array([number[name] for name in new.annotators] or [0])[new.row_annotator]
+        leaves |= np.isin(keys, sentence * len(names) + annotator)
+    after = _joined(before, ~leaves, new, sentence, annotator)
+    touched = np.zeros(corpus.n_sentences, np.bool_)
+    touched[before.row_sentence[leaves]] = True
+    touched[sentence] = True
+    touched[old.n_sentences :] = True
+    stays = np.ones(len(names), np.bool_)
+    stays[[number[name] for name in withdrawn]] = False
+    if gone is not None:  # who has nothing left was taken back whole
+        left = np.bincount(after.row_annotator, minlength=len(names))
+        had = np.bincount(before.row_annotator[leaves], minlength=len(names))
+        stays &= (left > 0) | (had == 0)
+    return Merged(before, after, touched, stays, len(sentence), int(leaves.sum()))
+
+
+def without_annotators(crowd: Crowd, stays: Bool) -> Crowd:
+    """The crowd without annotators who have no rows in it any more."""
+    if stays.all():
+        return crowd
+    number = np.cumsum(stays) - 1
+    names = tuple(name for name, yes in zip(crowd.annotators, stays, strict=True) if yes)
+    return replace(crowd, annotators=names, row_annotator=number[crowd.row_annotator])
+
+
+def known_on(corpus: Corpus, labels: Labelling, result: Result) -> Tags:
+    """tag[T]: labels given as true, laid over a corpus; -1 where there is none."""
+    own = in_scheme(labels.as_crowd(), result).labelling()
+    places = corpus.find(own.corpus.sentence_ids)
+    missing = np.flatnonzero((places < 0) & own.labelled)
+    if len(missing):
+        raise DataError(
+            "a decision is about a sentence that the result does not have",
+            got=repr(own.corpus.sentence_ids[int(missing[0])].as_py()),
+            fix="add its labels first",
+        )
+    here = np.flatnonzero(places >= 0)
+    lengths, theirs = np.diff(corpus.token_offsets), np.diff(own.corpus.token_offsets)
+    unequal = here[lengths[places[here]] != theirs[here]]
+    if len(unequal):
+        s = int(unequal[0])
+        raise DataError(
+            "a decision does not fit the sentence's tokens",
+            where=f"sentence {own.corpus.sentence_ids[s].as_py()!r}",
+            got=f"{theirs[s]} tokens, where there are {lengths[places[s]]}",
+        )
+    known = result.scheme.unlabelled(corpus.n_tokens)
+    known[gather(corpus.token_offsets, places[here])[1]] = own.tags[
+        gather(own.corpus.token_offsets, here)[1]
+    ]
+    return known
+
+
+def _one_corpus(old: Corpus, new: Corpus) -> tuple[Corpus, I64]:
+    """Old sentences, then those that are new; and where the new crowd's sentences are in them."""
+    places = old.find(new.sentence_ids)
+    for s in np.flatnonzero(places >= 0).tolist():
+        same = old.words(int(places[s])) == new.words(s)
+        if not same and not (old.tokens is None or new.tokens is None):
+            raise DataError(
+                "a sentence has other tokens than before",
+                where=f"sentence {new.sentence_ids[s].as_py()!r}",
+                fix="give different sentences different ids",
+            )
+        lengths = [np.diff(c.token_offsets[k : k + 2]) for c, k in ((old, places[s]), (new, s))]
+        if lengths[0] != lengths[1]:
+            raise DataError(
+                "a sentence has more or fewer tokens than before",
+                where=f"sentence {new.sentence_ids[s].as_py()!r}",
+            )
+    fresh = np.flatnonzero(places < 0)
+    if not len(fresh):
+        return old, places
+    places = places.copy()
+    places[fresh] = old.n_sentences + np.arange(len(fresh))
+    return concat_corpora([old, new[fresh]]), places
+
+
+def _without_repeats(old: Crowd, new: Crowd, places: I64) -> Crowd:
+    """The new crowd without rows that are there already, word for word."""
+    number = {name: w for w, name in enumerate(old.annotators)}
+    known = np.array([number.get(name, -1) for name in new.annotators] or [0])
+    annotator, sentence = known[new.row_annotator], places[new.row_sentence]
+    keys = np.where(annotator >= 0, sentence * max(1, old.n_annotators) + annotator, -1)
+    if not old.n_rows or not len(keys):
+        return new
+    row = np.minimum(np.searchsorted(_keys(old), keys), old.n_rows - 1)
+    same = _keys(old)[row] == keys
+    at = np.flatnonzero(same)
+    theirs = old.tags[gather(old.row_offsets, row[at])[1]]
+    offsets, mine = gather(new.row_offsets, at)
+    differ = np.concatenate([[0], np.cumsum(new.tags[mine] != theirs)])[offsets]
+    same[at] = np.diff(differ) == 0
+    if not same.any():
+        return new
+    fresh = np.flatnonzero(~same)
+    return replace(
+        new,
+        row_sentence=new.row_sentence[fresh],
+        row_annotator=new.row_annotator[fresh],
+        tags=new.tags[gather(new.row_offsets, fresh)[1]],
+    )
+
+
+def _keys(crowd: Crowd) -> I64:
+    return crowd.row_sentence.astype(np.int64) * len(crowd.annotators) + crowd.row_annotator
+
+
+def _rows_of(crowd: Crowd, others: Crowd) -> Bool:
+    """bool[R]: rows of sentences and annotators that others name, too."""
+    number = {name: w for w, name in enumerate(crowd.annotators)}
+    places = crowd.corpus.find(others.corpus.sentence_ids)[others.row_sentence]
+    named = np.array([number.get(name, -1) for name in others.annotators] or [0])
+    annotator = named[others.row_annotator]
+    here = (places >= 0) & (annotator >= 0)
+    found = np.isin(_keys(crowd), places[here] * len(crowd.annotators) + annotator[here])
+    if found.sum() < len(here):
+        wrong = np.flatnonzero(~here)
+        row = int(wrong[0]) if len(wrong) else 0
+        raise DataError(
+            "labels to take back are not in the result",
+            got=f"{len(here) - int(found.sum()):,} of {len(here):,} rows, such as"
+            f" {others.annotators[others.row_annotator[row]]!r} on sentence"
+            f" {others.corpus.sentence_ids[int(others.row_sentence[row])].as_py()!r}",
+        )
+    return found
+
+
+def _joined(before: Crowd, keep: Bool, new: Crowd | None, sentence: I64, annotator: I64) -> Crowd:
+    kept = np.flatnonzero(keep)
+    sentences = np.concatenate([before.row_sentence[kept], sentence])
+    annotators = np.concatenate([before.row_annotator[kept], annotator])
+    parts = [before.tags[gather(before.row_offsets, kept)[1]]]
+    if new is not None:
+        parts.append(new.tags)
+    tags = np.concatenate(parts)
+    order = np.lexsort((annotators, sentences))
+    lengths = np.diff(before.corpus.token_offsets)[sentences]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return replace(
+        before,
+        row_sentence=sentences[order].astype(np.int32),
+        row_annotator=annotators[order].astype(np.int32),
+        tags=tags[gather(offsets, order)[1]],
+    )
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - 8:,} more" if len(listed) > 8 else ""
+    return f"there are {', '.join(listed[:8])}{more}"

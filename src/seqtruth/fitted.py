@@ -1,0 +1,190 @@
+"""What a result keeps of the model that made it, so that it can be explained, asked and updated.
+
+Every method that says how probable labels are scores a label sequence t of a sentence as
+
+    log start[t_1] + Σ_i log transition[t_{i-1}, t_i] + log end[t_n]
+    + Σ_i ( share · Σ_j table[j, c^j_{i-1}, c^j_i, t_i] + Σ_m trust_m · evidence_m[i, t_i] )
+
+with c^j what annotator j said and m the sources beside the annotators (a tagger, the document). These
+parts, and the sums that ``table`` was made from, are what is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seqtruth import archive
+from seqtruth.kernels.arrays import F32, F64, I64, Tags
+from seqtruth.kernels.chain import Chain
+from seqtruth.schema import Column, Schema, under
+
+
+class Source(NamedTuple):
+    """Something heard beside the annotators.
+
+    name : ``"document"``, ``"usual"`` (how common labels are) or a predictor's name.
+    trust : how much its evidence counts.
+    evidence : float32[T, L], log evidence.
+    """
+
+    name: str
+    trust: float
+    evidence: F32
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted model.
+
+    Parameters
+    ----------
+    family : which module knows how it goes on: ``"chain"`` (Dawid-Skene, MACE, BSC) or ``"accord"``.
+    table : float64[W, P, C, L], log probability that an annotator gives tag c after their own tag p
+        (P is 1 where that does not matter), given the true label.
+    share : how much annotators' evidence counts.
+    chain : weights of the label chain.
+    usual : float64[L], log score of each label wherever it stands.
+    sources : what is heard beside the annotators.
+    known : tag[T], labels given as true (-1: none).
+    sums : what the method needs to go on, by name.
+    settings : plain values that it needs besides.
+    """
+
+    family: str
+    table: F64
+    share: float
+    chain: Chain
+    usual: F64
+    sources: tuple[Source, ...] = ()
+    known: Tags | None = None
+    sums: Mapping[str, np.ndarray] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def others(self, tokens: I64) -> F64:
+        """float64[N, L]: what all but the annotators and the chain say of some tokens.
+
+        Parameters
+        ----------
+        tokens : their numbers.
+        """
+        total = np.tile(self.usual, (len(tokens), 1))
+        for source in self.sources:
+            total += source.trust * source.evidence[tokens]
+        return total
+
+    def with_annotators(self, number: I64, fill: Mapping[str, Any]) -> Fitted:
+        """The model with its annotators renumbered.
+
+        Parameters
+        ----------
+        number : for each annotator to be, the present number (-1: new).
+        fill : for each array of :attr:`sums` that has a row an annotator, the value of new rows.
+        """
+        sums = {
+            name: _rows(array, number, fill[name]) if name in fill else array
+            for name, array in self.sums.items()
+        }
+        return replace(self, table=_rows(self.table, number, 0.0), sums=sums)
+
+
+def _rows(array: np.ndarray, number: I64, value: Any) -> np.ndarray:
+    out = np.empty((len(number), *array.shape[1:]), array.dtype)
+    out[...] = value
+    out[number >= 0] = array[number[number >= 0]]
+    return out
+
+
+#: What a saved model holds, see :class:`seqtruth.schema.Column`; the sums have shapes of their own.
+_SAVED = {
+    "table": Column("float64", ("annotators", "previous", "labels", "labels")),
+    "start": Column("float64", ("labels",), 0),
+    "transition": Column("float64", ("labels", "labels"), 0),
+    "end": Column("float64", ("labels",), 0),
+    "usual": Column("float64", ("labels",)),
+    "known": Column("int", ("tokens",), -1, "labels", optional=True),
+}
+#: The sums of each family. All but ``start``, ``transition``, ``prior`` … have a row an annotator.
+_MATRIX = Column("float64", ("annotators", "labels", "labels"), optional=True)
+_LABELS = Column("float64", ("labels",), optional=True)
+_PAIRS = Column("float64", ("labels", "labels"), optional=True)
+_PREVIOUS = Column("float64", ("annotators", "before", "labels", "labels"), optional=True)
+_ACCURACY = Column("float64", ("annotators",), 0, 1.0001, nan=True)
+SUMS: dict[str, dict[str, Column]] = {
+    "chain": {
+        "annotators": _PREVIOUS,
+        "start": _LABELS,
+        "transition": _PAIRS,
+        "prior": _LABELS,
+        "accuracy": _ACCURACY,
+        "silent": Column("int", ("annotators", "types"), 0, 2, optional=True),
+    },
+    "accord": {
+        "counts": _MATRIX,
+        "transition": _PAIRS,
+        "prior": _LABELS,
+        "sequential/annotators": _PREVIOUS,
+        "sequential/start": _LABELS,
+        "sequential/transition": _PAIRS,
+        "final/counts": _MATRIX,
+        "final/prior": _LABELS,
+        "accuracy": _ACCURACY,
+        "witness": Column("float64", ("annotators",), 0, 1.0001),
+        "open": Column("int", ("types",), 0, 2),
+        "lines": Column("float64", ("lines", 3), optional=True),
+    },
+}
+_EVIDENCE = Column("float32", ("tokens", "labels"))
+
+
+def state_of(fitted: Fitted) -> tuple[dict[str, Any], archive.Arrays]:
+    """JSON values and arrays for a file."""
+    arrays: archive.Arrays = {
+        "table": fitted.table, "usual": fitted.usual, **fitted.chain._asdict()
+    }  # fmt: skip
+    if fitted.known is not None:
+        arrays["known"] = fitted.known
+    for number, source in enumerate(fitted.sources):
+        arrays[f"evidence/{number}"] = source.evidence
+    arrays |= archive.under(dict(fitted.sums), "sums")
+    return {
+        "family": fitted.family,
+        "share": fitted.share,
+        "sources": [[source.name, source.trust] for source in fitted.sources],
+        "settings": dict(fitted.settings),
+    }, arrays
+
+
+def from_state(meta: Mapping[str, Any], arrays: archive.Arrays, sizes: Mapping[str, int]) -> Fitted:
+    """Inverse of :func:`state_of`; raises ValueError where something does not fit.
+
+    Parameters
+    ----------
+    meta, arrays : what :func:`state_of` gave.
+    sizes : numbers of ``labels``, ``tokens`` and ``annotators`` of the result.
+    """
+    sources: Sequence[Any] = meta["sources"]
+    columns = _SAVED | {f"evidence/{number}": _EVIDENCE for number in range(len(sources))}
+    if meta["family"] not in SUMS or not isinstance(meta["settings"], dict):
+        raise ValueError("the model is of no family that is known here")
+    columns |= under(SUMS[meta["family"]], "sums")
+    found = Schema(columns).check(arrays, sizes)
+    if found["previous"] not in (1, found["labels"]):
+        raise ValueError("table looks at something other than the annotator's previous tag")
+    return Fitted(
+        meta["family"],
+        np.ascontiguousarray(arrays["table"]),
+        float(meta["share"]),
+        Chain(*(arrays[name] for name in Chain._fields)),
+        arrays["usual"],
+        tuple(
+            Source(str(name), float(trust), arrays[f"evidence/{number}"])
+            for number, (name, trust) in enumerate(sources)
+        ),
+        arrays.get("known"),
+        archive.within(arrays, "sums"),
+        dict(meta["settings"]),
+    )

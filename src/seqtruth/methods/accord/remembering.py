@@ -1,0 +1,96 @@
+"""What a result of Accord keeps of its model (:class:`~seqtruth.fitted.Fitted`), and how it is read back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from seqtruth.data.scheme import Scheme
+from seqtruth.fitted import Fitted
+from seqtruth.kernels.arrays import F32, F64, Bool
+from seqtruth.methods.accord.calibration import Lines
+from seqtruth.methods.accord.confirmation import Line
+from seqtruth.methods.accord.opinions import Opinion
+from seqtruth.methods.loop import State
+
+if TYPE_CHECKING:
+    from seqtruth.methods.accord.run import Run
+
+#: What is kept of the sums behind the sequential model.
+SEQUENTIAL_SUMS = ("annotators", "start", "transition")
+
+
+def fitted_of(
+    run: Run, state: State, name: str, opinion: Opinion, marginals: F32, lines: Lines | None
+) -> Fitted | None:
+    """The model behind the option ``name``; None for a plain vote, which learns nothing."""
+    if name == "vote":
+        return None
+    told, method = run.told, run.method
+    final = told.marked.counts(marginals[told.marked.at].astype(np.float64))
+    sums: dict[str, np.ndarray] = {
+        "final/counts": final,
+        "final/prior": marginals.sum(axis=0, dtype=np.float64),
+        "accuracy": told.accuracy,
+        "witness": told.copies.weight,
+        "open": told.silence.open.astype(np.int8),
+    }
+    if not name.startswith("sequential"):
+        sums |= {part: state[f"population/{part}"] for part in ("counts", "transition", "prior")}
+    if name.startswith(("sequential", "both")):
+        sums |= {f"sequential/{part}": state[f"sums/{part}"] for part in SEQUENTIAL_SUMS}
+    if lines is not None:
+        sums["lines"] = np.array(
+            [
+                (line.slope, line.intercept, line.ceiling)
+                for line in (lines.token, lines.sentence, *lines.span)
+            ]
+        )
+    settings: dict[str, Any] = {
+        "option": name,
+        "threshold": method.threshold if method.decoding == "spans" else None,
+        "strength": method.reliability_strength,
+        "chain": method.chain,
+    }
+    usual = np.zeros(run.crowd.n_labels)
+    return Fitted(
+        "accord", opinion.table, opinion.share, opinion.chain, usual, opinion.sources, run.known,
+        sums, settings,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What is known of annotators beforehand, as a saved model has it.
+
+    Parameters
+    ----------
+    scheme : labels and their rules.
+    witness : float64[W], share of a witness that each annotator is.
+    accuracy, strength : reliabilities given by the user, and the tokens they are worth.
+    open : bool[K], types on which silence is no vote.
+    """
+
+    scheme: Scheme
+    witness: F64
+    accuracy: F64
+    strength: float
+    open: Bool
+
+    @classmethod
+    def of(cls, fitted: Fitted, scheme: Scheme) -> Remembered:
+        sums = fitted.sums
+        return cls(
+            scheme, sums["witness"], sums["accuracy"], float(fitted.settings["strength"]),
+            sums["open"].astype(np.bool_),
+        )  # fmt: skip
+
+
+def lines_of(fitted: Fitted) -> Lines | None:
+    """How confidences are corrected, by held-out annotators alone."""
+    if "lines" not in fitted.sums:
+        return None
+    token, sentence, *spans = (Line(*map(float, row)) for row in fitted.sums["lines"])
+    return Lines(token, sentence, tuple(spans))

@@ -1,0 +1,106 @@
+"""Going on from a fitted model of the Bayesian family (:mod:`seqtruth.methods.updating`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from seqtruth.data.crowd import Crowd
+from seqtruth.engine import Sums
+from seqtruth.fitted import Fitted
+from seqtruth.kernels.arrays import I64, Tags
+from seqtruth.methods.bayes.sequence_model import CrowdHMM
+from seqtruth.methods.bayes.worker_models import information
+from seqtruth.methods.loop import State
+from seqtruth.methods.task import Decision
+from seqtruth.methods.updating import (
+    MOST_ROUNDS,
+    ROUNDS,
+    Change,
+    Updated,
+    every_sentence,
+    reached,
+)
+
+#: The model on a part of a crowd, with known labels on it.
+ModelOn = Callable[[Crowd, Tags], CrowdHMM]
+#: A model that starts from where it stands has settled when its bound moves by less than this.
+TOLERANCE = 1e-6
+_KEPT = ("annotators", "start", "transition", "prior")
+
+
+def settled_state(model: CrowdHMM, sums: Mapping[str, np.ndarray]) -> State:
+    """Parameters that go with sums.
+
+    Where counts are shared out by the parameters themselves (a spammer's habit), that is repeated.
+    """
+    state, shares = model.prior, 1 if "confusion" in model.prior else 20
+    for _ in range(shares):
+        state = model.update(dict(sums), state)
+    return state
+
+
+def exchanged(
+    sums: Sums, change: Change, sentences: I64, model_on: ModelOn, state: State
+) -> tuple[Sums, State]:
+    """Sums in which some sentences say what they say now, and the parameters that follow."""
+    before, known = change.old_part(sentences)
+    said = model_on(before, known).expect(state)
+    base = {name: sums[name] - said[name] for name in sums}
+    model = model_on(*change.new_part(sentences))
+    for number in range(ROUNDS + 1):
+        now = model.expect(state)
+        sums = {name: np.maximum(base[name] + now[name], 0.0) for name in sums}
+        if number < ROUNDS:
+            state = settled_state(model, sums)
+    return sums, state
+
+
+def settled_everywhere(change: Change, model_on: ModelOn, state: State) -> tuple[Sums, State]:
+    """Rounds over all sentences until the bound stands still; the sums of the last."""
+    model = model_on(*change.new_part(every_sentence(change)))
+    last = None
+    for _ in range(MOST_ROUNDS):
+        found = model.advance(state)
+        state = found.state
+        if last is not None and abs(found.objective - last) <= TOLERANCE * abs(last):
+            break
+        last = found.objective
+    sums = model.expect(state)
+    return {name: sums[name] for name in _KEPT}, state
+
+
+def update(fitted: Fitted, change: Change, model_on: ModelOn, reach: str = "auto") -> Updated:
+    """The model after a change.
+
+    Parameters
+    ----------
+    fitted : with the annotators and tokens of the change.
+    model_on : the method's model on a part of the crowd.
+    reach : how far to go, see :mod:`seqtruth.methods.updating`.
+    """
+    reach, debt = reached(fitted, change, reach)
+    sums = {name: fitted.sums[name] for name in _KEPT}
+    state = settled_state(model_on(*change.new_part(change.touched[:0])), sums)
+    if reach == "settle":
+        sums, state = settled_everywhere(change, model_on, state)
+    else:
+        sums, state = exchanged(sums, change, change.touched, model_on, state)
+    sentences = change.touched if reach == "near" else every_sentence(change)
+    model = model_on(*change.new_part(sentences))
+    decision = Decision(model.decode(state), model.posterior(state))
+    confusion = model.annotators.confusion(state, model.prior, change.after.n_labels)
+    now = model.fitted(state, {**fitted.sums, **sums})
+    sources = fitted.sources
+    for number, source in enumerate(now.sources):
+        evidence = sources[number].evidence.copy()
+        evidence[change.tokens(sentences)] = source.evidence
+        sources = (*sources[:number], source._replace(evidence=evidence), *sources[number + 1 :])
+    now = replace(
+        now, sources=sources, known=change.known_after, settings={**fitted.settings, "debt": debt},
+        sums={**fitted.sums, **sums},
+    )  # fmt: skip
+    weight = information(confusion, sums["prior"])
+    return Updated(now, sentences, decision, weight, confusion.astype(np.float32))
