@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from seqtruth.errors import ParameterError
-from seqtruth.paper import convergence, regimes, table2, table3, table4, table5, weights
+from seqtruth.paper import convergence, leak, regimes, table2, table3, table4, table5, weights
 from seqtruth.paper.claims import claims
 from seqtruth.paper.page import write_page
 from seqtruth.paper.workshop import Workshop
@@ -25,7 +25,7 @@ PARTS: dict[str, ModuleType] = {
     "figure-weights": weights,
     "figure-convergence": convergence,
 }
-NAMES = ("all", *PARTS, regimes.NAME)
+NAMES = ("all", *PARTS, regimes.NAME, leak.NAME)
 
 
 class Report(NamedTuple):
@@ -59,6 +59,11 @@ def reproduce(what: str, work: Workshop) -> Report:
         rows = [dict(row) for rows in made.csv.values() for row in rows]
         failed = {str(job): why for job, why in work.failed.items()}
         return Report(regimes.write(work, made), rows, [], dict(work.missing), failed)
+    if what == leak.NAME:
+        files, made = leak.reproduce_leak(work)
+        rows = [dict(row) for rows in made.csv.values() for row in rows]
+        failed = {str(job): why for job, why in work.failed.items()}
+        return Report(files, rows, [], dict(work.missing), failed)
     parts = list(PARTS.values()) if what == "all" else [PARTS[what]]
     work.do([job for part in parts for job in part.jobs(work)])
     sections = [part.section(work) for part in parts]
