@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from seqtruth.paper import systems
 from seqtruth.paper.grid import Claim, Section
@@ -18,11 +18,16 @@ def claims(sections: Sequence[Section]) -> list[Claim]:
     return found + [claim for section in sections for claim in section.claims]
 
 
-def claim_table(found: Sequence[Claim]) -> str:
+def claim_table(found: Sequence[Claim], link: Callable[[str], str]) -> str:
+    """Claim, verdict, figures, and where they are from; ``link`` is the address of a table or figure."""
     return markdown(
-        ["claim", "here", "figures (strict F1, conlleval unless said)"],
-        [[one.text, "holds" if one.holds else "does not hold", one.figures] for one in found],
-    )
+        ["claim", "verdict", "figures (strict F1, conlleval unless said)", "evidence"],
+        [
+            [one.text, "holds" if one.holds else "**does not hold**", one.figures,
+             f"[{one.where}]({link(one.where)})"]
+            for one in found
+        ],
+    )  # fmt: skip
 
 
 def _main(rows: Sequence[Row], table: str, data: str) -> list[Row]:
@@ -44,6 +49,7 @@ def _majority(rows: Sequence[Row]) -> Iterator[Claim]:
             "Majority vote on NER, the paper's row",
             all(abs(ours - (theirs or 0.0)) < 0.06 for ours, theirs in three),
             "b-required: " + ", ".join(f"{ours:.2f} ({number(theirs)})" for ours, theirs in three),
+            "table2",
         )
 
 
@@ -60,6 +66,7 @@ def _best(rows: Sequence[Row]) -> Iterator[Claim]:
                 f"AggSLC is the best of the paper's systems on {TITLES[data]}",
                 ours[0].f1 > best.f1,
                 f"{ours[0].f1:.2f}, {best.system} {best.f1:.2f}",
+                table,
             )
 
 
@@ -76,6 +83,7 @@ def _order(rows: Sequence[Row]) -> Iterator[Claim]:
                 f"The systems come in the paper's order on {TITLES[data]}",
                 theirs == ours,
                 " < ".join(row.system for row in ours),
+                table,
             )
 
 
@@ -90,6 +98,7 @@ def _modules(rows: Sequence[Row]) -> Iterator[Claim]:
                 f"AggSLC is above its own ablations on {TITLES[data]}",
                 all(whole[0].f1 > row.f1 for row in parts),
                 f"{whole[0].f1:.2f}; " + ", ".join(f"{row.system} {row.f1:.2f}" for row in parts),
+                "table4",
             )
 
 
@@ -103,4 +112,5 @@ def _taggers(rows: Sequence[Row]) -> Iterator[Claim]:
                 f"AggSLC's tagger is above DL-CL's on {TITLES[data]}",
                 all(ours[0].f1 > row.f1 for row in theirs),
                 f"{ours[0].f1:.2f}; " + ", ".join(f"{row.system} {row.f1:.2f}" for row in theirs),
+                "table5",
             )

@@ -57,7 +57,8 @@ def section(work: Workshop) -> Section:
             if "without" not in words:
                 claim = f"F falls over the first three rounds, {TITLES[data]}, {words}"
                 holds = all(b <= a for a, b in pairwise(objective[:3]))
-                claims.append(Claim(claim, holds, ", ".join(f"{f:,.0f}" for f in objective[:4])))
+                first = ", ".join(f"{f:,.0f}" for f in objective[:4])
+                claims.append(Claim(claim, holds, first, NAME))
         parts.append("")
     head = ["AggSLC on", "rounds", "stopped because", "F, first round", "F, last", "steps down"]
     text = f"{ABOUT}\n\n{markdown(head, stops)}\n\n" + "\n".join(parts)

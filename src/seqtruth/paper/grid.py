@@ -22,11 +22,12 @@ from seqtruth.paper.workshop import Workshop
 
 
 class Claim(NamedTuple):
-    """What the paper claims, whether it holds here, and the figures."""
+    """What the paper claims, whether it holds here, the figures, and the table or figure they are from."""
 
     text: str
     holds: bool
     figures: str
+    where: str
 
 
 class Section(NamedTuple):

@@ -22,56 +22,67 @@ FILES = "reproduction"
 
 
 def write_page(work: Workshop, what: str, sections: Sequence[Section]) -> list[Path]:
-    """Write everything; returns the paths, the page first."""
+    """Write everything; returns the paths, the page first: the verdicts of all, or the one section."""
     folder = work.folder / FILES
-    folder.mkdir(parents=True, exist_ok=True)
     name = "reproduction" if what == "all" else what
     page = work.folder / f"{name}.md"
-    written = [page]
-    for section in sections:
-        files = dict(section.plots) | {k: csv_text(rows) for k, rows in section.csv.items()}
-        for file, text in files.items():
-            _write(folder / file, text)
-            written.append(folder / file)
+    made = _stamp(work, what)
     costs = _costs(work)
-    kept = {f"{name}-cost.csv": csv_text(costs), f"{name}-cost.md": _cost_page(costs)}
-    for file, text in kept.items():
-        _write(folder / file, text)
-        written.append(folder / file)
-    _write(page, _page(work, what, name, sections))
-    return written
+    files = {page: _page(work, what, name, sections)} if what == "all" else {}
+    for section in sections:
+        text = f"# {section.title}\n\n{made}\n{_settings(work)}\n{section.text}"
+        if what == "all":
+            files[folder / f"{section.name}.md"] = text.replace("{files}/", "")
+        else:
+            files[page] = text.replace("{files}", FILES)
+        files |= {folder / file: drawing for file, drawing in section.plots.items()}
+        files |= {folder / file: csv_text(rows) for file, rows in section.csv.items()}
+    files[folder / "differences.md"] = _differences(made, sections)
+    files[folder / f"{name}-cost.csv"] = csv_text(costs)
+    files[folder / f"{name}-cost.md"] = _cost_page(costs)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in files.items():
+        write_chunks(path, [text.encode()])
+    return list(files)
 
 
-def _write(path: Path, text: str) -> None:
-    write_chunks(path, [text.encode()])
+def _command(work: Workshop, what: str) -> str:
+    return f"seqtruth reproduce {what}" + (" --quick" if work.quick else f" --seeds {work.seeds}")
+
+
+def _stamp(work: Workshop, what: str) -> str:
+    command = _command(work, what)
+    return f"<!-- Made by `{command}` (seqtruth {__version__}). Do not edit: run it again. -->\n"
 
 
 def _page(work: Workshop, what: str, name: str, sections: Sequence[Section]) -> str:
-    command = f"seqtruth reproduce {what}"
-    command += " --quick" if work.quick else f" --seeds {work.seeds}"
-    rows = [row for section in sections for row in section.rows]
+    """Verdicts, one screen of them, and where everything else is."""
     parts = [
-        "# The paper's tables and figures beside ours\n",
-        f"<!-- Made by `{command}` (seqtruth {__version__}). Do not edit: run it again. -->\n",
+        "# The paper's claims beside ours\n",
+        _stamp(work, what),
+        claim_table(claims(sections), lambda where: f"{FILES}/{where}.md") + "\n",
+        "Every system sees the crowd's labels and no gold. "
+        f"[Why figures differ from the paper's]({FILES}/differences.md). "
+        f"What a tagger that has seen the gold would do is measured by `seqtruth reproduce leak`.\n",
+        "\n".join(f"- [{section.title}]({FILES}/{section.name}.md)" for section in sections),
+        f"- [Seconds and memory of every system]({FILES}/{name}-cost.md); all figures as CSV and plots: the "
+        f"folder `{FILES}`\n",
         "```console\n"
         "export SEQTRUTH_DATA=DATA         # or: seqtruth datasets get ner; seqtruth datasets get pico\n"
-        f"{command} -o DIR\n"
+        f"{_command(work, what)} -o DIR\n"
         f"cp -r DIR/{name}.md DIR/{FILES} docs/\n```\n",
-        _settings(work),
-        f"Seconds and memory of every system: [{name}-cost.md]({FILES}/{name}-cost.md).\n"
-        f"All figures as CSV and plots: the folder `{FILES}`.\n",
     ]
-    if found := claims(sections):
-        parts += ["## What holds and what does not\n", claim_table(found) + "\n"]
-    parts += ["## What does not reproduce, and why\n", not_comparable()]
-    if far := _far(rows):
+    return "\n".join(parts)
+
+
+def _differences(made: str, sections: Sequence[Section]) -> str:
+    parts = ["# What does not reproduce, and why\n", made, not_comparable()]
+    if far := _far([row for section in sections for row in section.rows]):
         parts += [
             f"F1 more than {FAR:.0f} point from the paper's (first split, conlleval), and the "
             "likeliest reason:\n",
             far + "\n",
         ]
-    for section in sections:
-        parts += [f"## {section.title}\n", section.text.replace("{files}", FILES)]
     return "\n".join(parts)
 
 

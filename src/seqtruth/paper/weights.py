@@ -67,6 +67,7 @@ def section(work: Workshop) -> Section:
             and round(row["spearman"], 2) >= paper.SPEARMAN,
             f"Pearson {row['pearson']:.2f} ({paper.PEARSON}), "
             f"Spearman {row['spearman']:.2f} ({paper.SPEARMAN})",
+            NAME,
         )
         for row in rows
         if row["system"] == systems.AGGSLC.name and row["least"] == 1
