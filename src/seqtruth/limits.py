@@ -9,6 +9,7 @@ variable                   default    meaning
 ``SEQTRUTH_MAX_UNPACKED``  8G         bytes of one file or archive when unpacked
 ``SEQTRUTH_MAX_RATIO``     200        how many times its packed size it may become, once above 256 MiB
 ``SEQTRUTH_MAX_MEMBERS``   100000     files in an archive or folder
+``SEQTRUTH_MAX_RECORD``    256M       bytes of one line or JSON record; a parser needs ten times as much
 =========================  =========  ===================================================================
 
 Sizes may end in K, M, G or T.
@@ -39,6 +40,11 @@ def max_ratio() -> int:
 def max_members() -> int:
     """Files that an archive or folder may hold."""
     return _limit("SEQTRUTH_MAX_MEMBERS", 100_000)
+
+
+def max_record() -> int:
+    """Bytes that one line or JSON record may have."""
+    return _limit("SEQTRUTH_MAX_RECORD", 256 << 20)
 
 
 def most_unpacked(packed: int) -> int:

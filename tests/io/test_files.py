@@ -122,3 +122,22 @@ def test_confidence_must_fit(tmp_path: Path) -> None:
         io.write(CROWD, tmp_path / "a.jsonl", confidence=[0.1, 0.2, 0.3])
     with pytest.raises(ParameterError, match="span_confidence must have 2 entries"):
         io.write(CROWD, tmp_path / "a.jsonl", span_confidence=[0.1])
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.conll", "a.csv", "a.jsonl"])
+def test_what_unpacks_to_too_much_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever reads it, and the user may raise the limit."""
+    contents = {
+        "a.json": b'[{"tokens": ["a"], "tags": ["O"]}' + b" " * 100_000 + b"]",
+        "a.conll": b"a O\n" + b"\n" * 100_000,
+        "a.csv": b"task,worker,label\na,b,O" + b"\n" * 100_000,
+        "a.jsonl": b'{"tokens": ["a"], "annotations": {"b": ["O"]}}' + b"\n" * 100_000,
+    }
+    path = tmp_path / f"{name}.gz"
+    path.write_bytes(gzip.compress(contents[name]))
+    assert io.read(path).n_sentences == 1
+    monkeypatch.setenv("SEQTRUTH_MAX_UNPACKED", "50K")
+    with pytest.raises(InputError, match=r"too large when unpacked.*SEQTRUTH_MAX_UNPACKED"):
+        io.read(path)

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqtruth.errors import DataWarning, InputError
-from seqtruth.io import json_split
 from seqtruth.io.json_records import json_records, records_in
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.text(max_size=8)
@@ -134,7 +133,7 @@ def test_gzip_and_byte_order_mark(tmp_path: Path):
 
 
 def test_a_record_without_end_is_refused_before_memory_is(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(json_split, "LARGEST", 1000)
+    monkeypatch.setenv("SEQTRUTH_MAX_RECORD", "1000")
     with pytest.raises(InputError, match="too large"):
         read(b'[{"a": "' + b"x" * 5000, 100)
 

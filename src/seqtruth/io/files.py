@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import zlib
 from collections.abc import Iterable
@@ -10,9 +11,10 @@ from pathlib import Path
 
 from seqtruth.atomic import atomic_path as atomic_path
 from seqtruth.errors import InputError
+from seqtruth.io.chunks import check_text as check_text
+from seqtruth.limits import check_unpacked
 
 _BOM = b"\xef\xbb\xbf"
-_WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_bytes(path: Path) -> bytes:
@@ -25,14 +27,23 @@ def read_bytes(path: Path) -> bytes:
         ) from None
     except ValueError as error:  # a NUL byte in the name
         raise InputError("not a file name", got=repr(str(path)), fix=str(error)) from None
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(
-                "the gzip file is damaged", where=str(path), got=str(error), fix="fetch it again"
-            ) from None
-    return data
+    return _unpacked(data, path) if data[:2] == b"\x1f\x8b" else data
+
+
+def _unpacked(data: bytes, path: Path) -> bytes:
+    """What is in a gzip file, unless that is too much."""
+    parts, size = [], 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while part := file.read(1 << 22):
+                parts.append(part)
+                size += len(part)
+                check_unpacked(size, len(data), str(path))
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(
+            "the gzip file is damaged", where=str(path), got=str(error), fix="fetch it again"
+        ) from None
+    return b"".join(parts)
 
 
 def read_text(path: Path) -> bytes:
@@ -46,38 +57,6 @@ def read_text(path: Path) -> bytes:
         raise InputError("the file is empty", where=str(path))
     check_text(data, path)
     return data
-
-
-def check_text(data: bytes, path: Path) -> None:
-    """Raise where ``data`` is not UTF-8 or holds NUL bytes, with line and byte."""
-    if data[:2] in _WIDE:
-        raise InputError(
-            "the file is not UTF-8",
-            where=f"{path}:1",
-            got="a UTF-16 byte-order mark",
-            fix="save the file as UTF-8",
-        )
-    nul = data.find(b"\0")
-    if nul >= 0:
-        raise InputError(
-            "the file is not text",
-            where=f"{path}:{_line(data, nul)}",
-            got="a NUL byte",
-            fix="name the format with format=, or save the file as UTF-8 text",
-        )
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            "the file is not UTF-8",
-            where=f"{path}:{_line(data, error.start)}",
-            got=f"byte 0x{data[error.start]:02x} at offset {error.start}",
-            fix="save the file as UTF-8",
-        ) from None
-
-
-def _line(data: bytes, place: int) -> int:
-    return data.count(b"\n", 0, place) + 1
 
 
 def write_chunks(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:

@@ -1,39 +1,38 @@
 """Documents, as a tool's file has them, to a :class:`~seqtruth.data.crowd.Crowd`.
 
-Every text is cut into tokens in which nobody's mark begins or ends, and into sentences that cut nobody's
-mark (:mod:`~seqtruth.io.tokens`, :mod:`~seqtruth.io.sentences`); marks that overlap are put on layers
-(:mod:`~seqtruth.io.overlaps`). The opinions left out of the crowd (gold, by default) count in all three, so
-that a crowd and the gold read from the same file lie on the same tokens.
+Texts are cut in batches (:mod:`~seqtruth.io.text_batch`), and what comes of them is kept in columns
+(:mod:`~seqtruth.io.crowd_columns`). A text is cut into tokens in which nobody's mark begins or ends, and into
+sentences that cut nobody's mark; marks that overlap are put on layers (:mod:`~seqtruth.io.overlaps`). The
+opinions left out of the crowd (gold, by default) count in all three, so that a crowd and the gold read from
+the same file lie on the same tokens.
 """
 
 from __future__ import annotations
 
-import json
-from array import array
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.origin import Discontinuous, Origin
-from seqtruth.data.ragged import gather
-from seqtruth.data.scheme import Scheme
-from seqtruth.data.spans import Spans, paint
 from seqtruth.errors import DataError, InputError, ParameterError
-from seqtruth.io.assemble import as_input_error, offsets_of
-from seqtruth.io.documents import Document, Mark, Notes, Opinion, Role
-from seqtruth.io.overlaps import Overlaps, Placed, tidy
-from seqtruth.io.sentences import WIDE_ENDS, split_text
-from seqtruth.io.tokens import tokenise
+from seqtruth.io import json_codec
+from seqtruth.io.assemble import as_input_error
+from seqtruth.io.crowd_columns import CrowdColumns, Layering, Said
+from seqtruth.io.documents import Document, Notes, Opinion, Role
+from seqtruth.io.overlaps import Overlaps, Placed, in_order, tidy
+from seqtruth.io.sentences import check_split
+from seqtruth.io.text_batch import Batch, Cut, batch_of, cut
 
 ROLES: tuple[Role, ...] = get_args(Role)
+#: Characters that are cut at once.
+BATCH = 1 << 20
+Who = tuple[str, str]
 I64 = npt.NDArray[np.int64]
 
 
@@ -90,37 +89,20 @@ def documents_to_crowd(
     return builder.crowd(format)
 
 
-class _Strings:
-    """Many strings, held as Arrow chunks."""
-
-    def __init__(self) -> None:
-        self._chunks: list[pa.Array] = []
-        self._open: list[str] = []
-
-    def extend(self, strings: Iterable[str]) -> None:
-        self._open += strings
-        if len(self._open) > 1 << 18:
-            self._close()
-
-    def _close(self) -> None:
-        self._chunks.append(pa.array(self._open, pa.large_string()))
-        self._open = []
-
-    def column(self) -> pa.Array:
-        self._close()
-        return pa.concat_arrays(self._chunks)
-
-
 @dataclass
-class _Rows:
-    """Flat columns that grow: one row per (sentence, annotator), spans and silences in rows."""
+class _Waiting:
+    """Documents that are not cut yet, and what was said of them; places count from each text's beginning."""
 
-    sentence: array[int] = field(default_factory=lambda: array("q"))
-    annotator: array[int] = field(default_factory=lambda: array("q"))
-    #: row, first token, token after the last, node; in the sentence's tokens
-    spans: array[int] = field(default_factory=lambda: array("q"))
-    #: row, token that was not seen
-    silences: array[int] = field(default_factory=lambda: array("q"))
+    documents: list[Document] = field(default_factory=list)
+    size: int = 0
+    #: (document, annotator)
+    opinions: list[tuple[int, int]] = field(default_factory=list)
+    #: (opinion, start, end, node)
+    spans: list[tuple[int, int, int, int]] = field(default_factory=list)
+    #: (opinion, start, end): pieces of marks
+    pieces: list[tuple[int, int, int]] = field(default_factory=list)
+    #: (opinion, the stretches seen, those marked included)
+    seen: list[tuple[int, list[tuple[int, int]]]] = field(default_factory=list)
 
 
 class CrowdBuilder:
@@ -128,166 +110,113 @@ class CrowdBuilder:
 
     def __init__(self, name: str, notes: Notes, cutting: Cutting) -> None:
         self.name, self.notes, self.cutting = name, notes, cutting
+        check_split(cutting.split)
         self.roles = cutting.wanted()
         self.overlaps = Overlaps(cutting.overlap)
         self._documents: dict[str, int] = {}
-        self._ids: list[str] = []
-        self._sentence_document = array("q")
-        self._text_starts = array("q")
-        self._texts, self._tokens = _Strings(), _Strings()
-        self._lengths, self._starts, self._ends = array("q"), array("q"), array("q")
-        self._annotators: dict[tuple[str, str], int] = {}
-        self._rows = _Rows()
+        self._annotators: dict[Who, int] = {}
+        self._waiting = _Waiting()
+        self._columns = CrowdColumns()
         self._records: dict[str, str] = {}
         self._discontinuous: list[Discontinuous] = []
         self._given_tokens = self._given_sentences = False
-
-    @property
-    def sentences(self) -> list[str]:
-        """Ids of the sentences so far, without layers."""
-        return self._ids
 
     def announce(self, annotator: str) -> None:
         """List an annotator who may have no opinion."""
         self._annotators.setdefault((annotator, "annotator"), len(self._annotators))
 
     def add(self, document: Document) -> None:
-        """Cut a document and take its opinions."""
+        """Take a document and its opinions."""
         if document.id in self._documents:
             raise RepeatedIdError(document.id)
-        number = self._documents[document.id] = len(self._documents)
+        self._documents[document.id] = len(self._documents)
         where = document.where or f"{self.name}: document {document.id!r}"
-        opinions = self._last_ones(document, where)
-        placed = {
-            who: self.overlaps.place(tidy(document, opinion, self.notes), where, who[0], self.notes)
-            for who, opinion in opinions.items()
-        }
-        marks = [found.mark for some in placed.values() for found in some]
-        cuts = {place for mark in marks for piece in _stretches(mark) for place in piece}
-        cuts |= {
-            place
-            for opinion in opinions.values()
-            for stretch in opinion.seen or ()
-            for place in stretch
-        }
-        tokens = tokenise(document.text, cuts, document.tokens)
-        hulls = {(mark.start, mark.end) for mark in marks}
-        first = len(self._lengths)
-        self._add_sentences(document, number, tokens, hulls)
-        bounds = _sentence_bounds(self._lengths[first:])
-        for who, opinion in opinions.items():
-            self._add_opinion(document, (first, bounds), tokens, who, opinion, placed[who])
-        self._remember(document, placed)
+        waiting, text = self._waiting, document.text
+        number = len(waiting.documents)
+        everybody: list[tuple[Who, list[Placed]]] = []
+        in_pieces = False
+        for who, opinion in self._last_ones(document, where).items():
+            n = len(waiting.opinions)
+            waiting.opinions.append((number, self._annotators[who]))
+            marks = in_order(text, opinion.marks)
+            plain = marks is not None
+            if marks is None:
+                marks = tidy(document, opinion, self.notes)
+            placed = self.overlaps.place(marks, where, who[0], self.notes)
+            waiting.spans += [(n, mark[0], mark[1], node) for mark, node in placed]
+            pieces = [] if plain else [(n, a, b) for mark, _ in placed for a, b in mark[3]]
+            waiting.pieces += pieces
+            in_pieces = in_pieces or bool(pieces)
+            everybody.append((who, placed))
+            if opinion.seen is not None:
+                seen = [(max(0, a), min(b, len(text))) for a, b in opinion.seen]
+                waiting.pieces += [(n, a, b) for a, b in seen if a < b]
+                waiting.seen.append((n, sorted([*seen, *((m.start, m.end) for m, _ in placed)])))
+        waiting.documents.append(document)
+        self._given_tokens |= document.tokens is not None
+        self._given_sentences |= document.sentences is not None
+        if in_pieces:
+            self._remember_pieces(document.id, everybody)
+        if document.source is not None:
+            self._records[document.id] = json_codec.line(document.source)[:-1].decode()
+        waiting.size += len(text) + 1
+        if waiting.size >= BATCH:
+            self._cut()
 
-    def _last_ones(self, document: Document, where: str) -> dict[tuple[str, str], Opinion]:
+    def _last_ones(self, document: Document, where: str) -> dict[Who, Opinion]:
         """The opinion of each annotator (by name and role), in the order of their numbers."""
-        found: dict[tuple[str, str], Opinion] = {}
+        found: dict[Who, Opinion] = {}
+        known = self._annotators
         for opinion in document.opinions:
             who = (opinion.annotator, opinion.role)
             if who in found:
                 self.notes.left_out("earlier opinion of an annotator on the same text", where)
-            self._annotators.setdefault(who, len(self._annotators))
+            known.setdefault(who, len(known))
             found[who] = opinion
-        return dict(sorted(found.items(), key=lambda item: self._annotators[item[0]]))
+        return dict(sorted(found.items(), key=lambda item: known[item[0]]))
 
-    def _add_sentences(
-        self,
-        document: Document,
-        number: int,
-        tokens: list[tuple[int, int]],
-        hulls: set[tuple[int, int]],
-    ) -> None:
-        text, split = document.text, self.cutting.split
-        # a token of the source may hold a line end, one of ours a full stop with an accent: they are not cut
-        solid = tokens
-        if document.tokens is None:
-            solid = [(a, b) for a, b in tokens if b - a > 1 and text[a] in WIDE_ENDS]
-        borders = split_text(text, split, document.sentences, [*hulls, *solid])
-        place = 0
-        for n, (start, end) in enumerate(borders, start=1):
-            self._ids.append(document.id if split == "none" else f"{document.id}#{n}")
-            self._sentence_document.append(number)
-            self._text_starts.append(start)
-            begin = place
-            while place < len(tokens) and tokens[place][0] < end:
-                place += 1
-            self._lengths.append(place - begin)
-            self._starts.extend([a - start for a, _ in tokens[begin:place]])
-            self._ends.extend([b - start for _, b in tokens[begin:place]])
-        self._texts.extend([text[start:end] for start, end in borders])
-        self._tokens.extend([text[a:b] for a, b in tokens])
-        self._given_tokens |= document.tokens is not None
-        self._given_sentences |= document.sentences is not None
-
-    def _add_opinion(
-        self,
-        document: Document,
-        sentences: tuple[int, list[int]],
-        tokens: list[tuple[int, int]],
-        who: tuple[str, str],
-        opinion: Opinion,
-        placed: list[Placed],
-    ) -> None:
-        first, bounds = sentences
-        spans = sorted(
-            (bisect_left(tokens, (m.start,)), bisect_left(tokens, (m.end,)), node)
-            for m, node in placed
-        )
-        seen = None if opinion.seen is None else _seen(tokens, opinion, [m for m, _ in placed])
-        annotator, rows, at = self._annotators[who], self._rows, 0
-        for number in range(len(bounds) - 1):
-            a, b = bounds[number : number + 2]
-            if seen is not None and not any(seen[a:b]):
-                continue
-            row = len(rows.sentence)
-            rows.sentence.append(first + number)
-            rows.annotator.append(annotator)
-            while at < len(spans) and spans[at][0] < b:
-                start, end, node = spans[at]
-                rows.spans.extend((row, start - a, end - a, node))
-                at += 1
-            if seen is not None:
-                for token in range(a, b):
-                    if not seen[token]:
-                        rows.silences.extend((row, token - a))
-
-    def _remember(self, document: Document, placed: dict[tuple[str, str], list[Placed]]) -> None:
-        """The record, and the marks in pieces: of everybody, and of most."""
-        if document.source is not None:
-            try:
-                record = json.dumps(document.source, ensure_ascii=False, allow_nan=False)
-                self._records[document.id] = record
-            except (TypeError, ValueError):
-                self.notes.left_out("record that is not plain JSON", document.where)
+    def _remember_pieces(self, document: str, everybody: list[tuple[Who, list[Placed]]]) -> None:
+        """The marks in pieces: of everybody, and of most."""
         votes: dict[tuple[int, int, str], Counter[Any]] = {}
-        for who, some in placed.items():
-            for mark, _ in some:
+        for who, placed in everybody:
+            name = self._annotator_name(who)
+            for mark, _ in placed:
                 if mark.pieces:
-                    votes.setdefault((mark.start, mark.end, mark.label), Counter())
-                    name = self._annotator_name(who)
-                    self._discontinuous.append(
-                        Discontinuous(
-                            document.id, name, mark.start, mark.end, mark.label, mark.pieces
-                        )
-                    )
-        if not votes:
-            return
-        for some in placed.values():
-            for mark, _ in some:
-                if (key := (mark.start, mark.end, mark.label)) in votes:
-                    votes[key][mark.pieces] += 1
-        for (start, end, label), counts in votes.items():
+                    votes.setdefault(mark[:3], Counter())
+                    self._discontinuous.append(Discontinuous(document, name, *mark[:4]))
+        for _, placed in everybody:
+            for mark, _ in placed:
+                if mark[:3] in votes:
+                    votes[mark[:3]][mark.pieces] += 1
+        for hull, counts in votes.items():
             pieces = max(counts, key=lambda found: (counts[found], bool(found)))
             if pieces:
-                self._discontinuous.append(
-                    Discontinuous(document.id, "", start, end, label, pieces)
-                )
+                self._discontinuous.append(Discontinuous(document, "", *hull, pieces))
 
-    def _annotator_name(self, who: tuple[str, str]) -> str:
+    def _annotator_name(self, who: Who) -> str:
         """Where a person and a model have one name, the model's says so."""
         name, role = who
         others = [other for other in ROLES if other != role and (name, other) in self._annotators]
         return name if role == "annotator" or not others else f"{name} ({role})"
+
+    def _cut(self) -> None:
+        """Cut the documents that wait, and keep what comes of them."""
+        waiting, self._waiting = self._waiting, _Waiting()
+        if not waiting.documents:
+            return
+        batch = batch_of([document.text for document in waiting.documents])
+        opinions = _table(waiting.opinions, 2)
+        base = batch.starts[opinions[:, 0]]
+        spans, pieces = _table(waiting.spans, 4), _table(waiting.pieces, 3)
+        for table in (spans, pieces):
+            table[:, 1:3] += base[table[:, 0], None]
+        hulls = (spans[:, 1], spans[:, 2])
+        cuts = np.unique(np.concatenate([*hulls, pieces[:, 1], pieces[:, 2]]))
+        found = cut(batch, waiting.documents, self.cutting.split, cuts, hulls)
+        unseen, dropped = _not_seen(batch, found, opinions, waiting)
+        said = Said(opinions, spans, unseen, dropped)
+        first = len(self._documents) - len(waiting.documents)
+        self._columns.add(batch, found, said, first, self.name)
 
     def crowd(
         self,
@@ -307,19 +236,26 @@ class CrowdBuilder:
         """
         if not self._documents:
             raise InputError("there are no documents", where=self.name)
-        n_layers, layers, layer_of = self._layers()
-        corpus = self._corpus(format, layers, origin)
+        self._cut()
+        layers, of = self.overlaps.layers()
         chosen = self._chosen(roles)
+        corpus = self._columns.corpus(
+            list(self._documents), self.cutting.split != "none", origin or self._origin(format)
+        )
+        numbers = np.full(len(self._annotators) + 1, -1, np.int64)
+        numbers[[self._annotators[who] for who in chosen]] = np.arange(len(chosen))
         try:
-            return self._crowd(corpus, chosen, n_layers, layer_of, scheme)
+            return self._columns.crowd(
+                corpus if len(layers) == 1 else corpus.on_layers(layers),
+                numbers,
+                tuple(self._annotator_name(who) for who in chosen),
+                Layering(layers, [node.label for node in self.overlaps.nodes], of),
+                self.cutting.scheme or scheme or "iob2",
+            )
         except DataError as error:
             raise as_input_error(error, self.name) from None
 
-    def _layers(self) -> tuple[int, tuple[str, ...], list[int]]:
-        names, of = self.overlaps.layers()
-        return len(names), names, of
-
-    def _chosen(self, roles: tuple[str, ...] | None) -> list[tuple[str, str]]:
+    def _chosen(self, roles: tuple[str, ...] | None) -> list[Who]:
         """The annotators of the crowd: those with the roles wanted, or all where there are none."""
         if roles is not None:
             return [who for who in self._annotators if who[1] in roles]
@@ -334,9 +270,9 @@ class CrowdBuilder:
             )  # fmt: skip
         return chosen
 
-    def _corpus(self, format: str, layers: tuple[str, ...], origin: Origin | None) -> Corpus:
+    def _origin(self, format: str) -> Origin:
         models = [who for who in self._annotators if who[1] == "model"]
-        origin = origin or Origin(
+        return Origin(
             format,
             self._records,
             tuple(self._annotator_name(who) for who in models),
@@ -344,99 +280,33 @@ class CrowdBuilder:
             self._given_tokens,
             self._given_sentences,
         )
-        corpus = Corpus(
-            offsets_of(np.array(self._lengths, np.int64)),
-            pa.array(self._ids, pa.large_string()),
-            self._tokens.column(),
-            tuple(self._documents),
-            np.array(self._sentence_document, np.int32),
-            self._texts.column(),
-            np.array(self._starts, np.int32),
-            np.array(self._ends, np.int32),
-            np.array(self._text_starts, np.int64),
-            origin=origin,
-        )
-        return corpus if len(layers) == 1 else corpus.on_layers(layers)
-
-    def _crowd(
-        self,
-        corpus: Corpus,
-        chosen: list[tuple[str, str]],
-        n_layers: int,
-        layer_of: list[int],
-        kind: str | None,
-    ) -> Crowd:
-        numbers = np.full(len(self._annotators) + 1, -1, np.int64)
-        numbers[[self._annotators[who] for who in chosen]] = np.arange(len(chosen))
-        annotator = numbers[np.array(self._rows.annotator, np.int64)]
-        rows = np.flatnonzero(annotator >= 0)
-        sentence = np.array(self._rows.sentence, np.int64)[rows]
-        # rows were added document by document and annotator by annotator
-        order = np.lexsort((annotator[rows], sentence))
-        sentence, annotator = sentence[order], annotator[rows][order]
-        new_row = np.full(len(self._rows.sentence), -1, np.int64)
-        new_row[rows[order]] = np.arange(len(rows))
-        # each row stands once per layer, sentence by sentence: all annotators, layer by layer
-        counts = np.bincount(sentence, minlength=corpus.n_sentences // n_layers)
-        first = offsets_of(counts)[:-1]
-
-        def on_layer(row: I64, layer: I64 | int) -> I64:
-            base = sentence[row]
-            place = row - first[base]
-            return np.asarray(first[base] * n_layers + layer * counts[base] + place)
-
-        every = np.arange(len(rows))
-        row_sentence = np.empty(len(rows) * n_layers, np.int64)
-        row_annotator = np.empty(len(rows) * n_layers, np.int64)
-        for layer in range(n_layers):
-            row_sentence[on_layer(every, layer)] = sentence * n_layers + layer
-            row_annotator[on_layer(every, layer)] = annotator
-        kind = self.cutting.scheme or kind or "iob2"
-        nodes = list(self.overlaps.nodes)
-        scheme = Scheme.of(kind, [f"I-{node.label}" for node in nodes] or ["O"])
-        types = np.array([scheme.types.index(node.label) for node in nodes] or [0], np.int16)
-        offsets, _ = gather(corpus.token_offsets, row_sentence)
-        found = np.array(self._rows.spans, np.int64).reshape(-1, 4)
-        found = found[new_row[found[:, 0]] >= 0]
-        on = np.array(layer_of or [0], np.int64)[found[:, 3]]
-        at = on_layer(new_row[found[:, 0]], on)
-        sequence = np.lexsort((found[:, 1], at))
-        spans = Spans(
-            at[sequence],
-            found[sequence, 1].astype(np.int32),
-            found[sequence, 2].astype(np.int32),
-            types[found[sequence, 3]],
-        )
-        tags = np.array(paint(spans, offsets, scheme))
-        quiet = np.array(self._rows.silences, np.int64).reshape(-1, 2)
-        quiet = quiet[new_row[quiet[:, 0]] >= 0]
-        for number in range(n_layers):
-            tags[offsets[on_layer(new_row[quiet[:, 0]], number)] + quiet[:, 1]] = -1
-        return Crowd(
-            corpus,
-            scheme,
-            tuple(self._annotator_name(who) for who in chosen),
-            row_sentence.astype(np.int32),
-            row_annotator.astype(np.int32),
-            tags,
-        )
 
 
-def _stretches(mark: Mark) -> tuple[tuple[int, int], ...]:
-    return mark.pieces or ((mark.start, mark.end),)
+def _table(rows: list[Any], width: int) -> I64:
+    flat = np.fromiter(chain.from_iterable(rows), np.int64, width * len(rows))
+    return flat.reshape(-1, width)
 
 
-def _sentence_bounds(lengths: array[int]) -> list[int]:
-    return [int(x) for x in offsets_of(np.array(lengths, np.int64))]
-
-
-def _seen(tokens: list[tuple[int, int]], opinion: Opinion, marks: list[Mark]) -> list[bool]:
-    """Whether each token was seen; whoever marks something has seen it."""
-    stretches = sorted([*(opinion.seen or ()), *((mark.start, mark.end) for mark in marks)])
-    seen, place, reached = [], 0, 0
-    for start, end in tokens:
-        while place < len(stretches) and stretches[place][0] <= start:
-            reached = max(reached, stretches[place][1])
-            place += 1
-        seen.append(end <= reached)
-    return seen
+def _not_seen(batch: Batch, found: Cut, opinions: I64, waiting: _Waiting) -> tuple[I64, I64]:
+    """(opinion, token) of what was not seen, and (opinion, sentence) where nothing of it was."""
+    unseen: list[I64] = [np.zeros((0, 2), np.int64)]
+    dropped: list[I64] = [np.zeros((0, 2), np.int64)]
+    for opinion, stretches in waiting.seen:
+        text = int(opinions[opinion, 0])
+        a, b = found.sentences_of[text : text + 2]
+        borders = found.tokens_of[a : b + 1]
+        tokens = np.arange(borders[0], borders[-1])
+        base = batch.starts[text]
+        pairs = np.array(stretches, np.int64).reshape(-1, 2) + base
+        reached = np.maximum.accumulate(pairs[:, 1])
+        before = np.searchsorted(pairs[:, 0], found.token_starts[tokens], "right") - 1
+        seen = before >= 0
+        if len(reached):
+            seen &= reached[np.maximum(before, 0)] >= found.token_ends[tokens]
+        counts = np.concatenate([[0], np.cumsum(seen)])
+        nothing = counts[borders[1:] - borders[0]] == counts[borders[:-1] - borders[0]]
+        quiet = tokens[~seen & ~np.repeat(nothing, np.diff(borders))]
+        unseen.append(np.stack([np.full(len(quiet), opinion), quiet], axis=1))
+        lost = np.flatnonzero(nothing) + a
+        dropped.append(np.stack([np.full(len(lost), opinion), lost], axis=1))
+    return np.concatenate(unseen), np.concatenate(dropped)

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 from seqtruth.errors import DataWarning, InputError
 from seqtruth.io import json_codec
-from seqtruth.io.chunks import file_chunks
-from seqtruth.io.json_split import LARGEST, Piece, Splitter, too_large
+from seqtruth.io.chunks import file_chunks, too_long
+from seqtruth.io.json_split import Piece, Splitter
+from seqtruth.limits import max_record
 
 _BLANKS = b" \t\r\n"
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
@@ -81,7 +82,7 @@ def _a_value_a_line(head: bytes) -> bool:
 
 def _lines(chunks: Iterable[bytes], name: str, line: int) -> Iterator[JsonRecord]:
     waiting: list[bytes] = []
-    size = 0
+    size, most = 0, max_record()
     for chunk in chain(chunks, [b"\n"]):
         lines = chunk.split(b"\n")
         if len(lines) > 1:
@@ -93,8 +94,8 @@ def _lines(chunks: Iterable[bytes], name: str, line: int) -> Iterator[JsonRecord
             waiting, size = [], 0
         waiting.append(lines[-1])
         size += len(lines[-1])
-        if size > LARGEST:
-            raise too_large(name, line)
+        if size > most:
+            raise too_long(name, line)
 
 
 def _elements(chunks: Iterable[bytes], name: str, line: int) -> Iterator[JsonRecord]:

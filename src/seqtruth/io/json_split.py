@@ -12,19 +12,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqtruth.errors import InputError
+from seqtruth.io.chunks import too_long
+from seqtruth.limits import max_record
 
-#: Bytes of one record. A parser needs ten times as much, so this is where memory would end.
-LARGEST = 1 << 28
 _QUOTE, _BACKSLASH, _CASE, _OPEN, _CLOSE = 0x22, 0x5C, 0x20, 0x7B, 0x7D
-
-
-def too_large(name: str, line: int) -> InputError:
-    return InputError(
-        "one JSON record is too large", where=f"{name}:{line}",
-        got=f"more than {LARGEST >> 20} MB without an end",
-        fix="export in smaller parts, or as JSON Lines",
-    )  # fmt: skip
 
 
 class Piece(NamedTuple):
@@ -49,7 +40,7 @@ class Splitter:
         self._depth = 0
         self._in_value = self._in_string = self._odd_slashes = self._ended = False
         self._waiting: list[bytes] = []
-        self._size = 0
+        self._size, self._most = 0, max_record()
 
     def split(self, chunks: Iterable[bytes]) -> Iterator[Piece]:
         """All pieces of a stream, in order."""
@@ -94,8 +85,8 @@ class Splitter:
             return
         self._waiting.append(data)
         self._size += len(data)
-        if self._size > LARGEST:
-            raise too_large(self.name, self.line)
+        if self._size > self._most:
+            raise too_long(self.name, self.line)
 
     def _cuts(self, chunk: bytes) -> list[int]:
         codes = np.frombuffer(chunk, np.uint8)

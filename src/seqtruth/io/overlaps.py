@@ -14,6 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from seqtruth.errors import InputError, ParameterError
@@ -39,6 +40,26 @@ class Placed(NamedTuple):
 
     mark: Mark
     node: int
+
+
+def in_order(text: str, marks: tuple[Mark, ...]) -> list[Mark] | None:
+    """What :func:`tidy` gives, where there is nothing to tidy but the order; else None. Most are so."""
+    length = len(text)
+    for mark in marks:
+        start, end, label, pieces, _ = mark
+        if pieces or not label or not 0 <= start < end <= length:
+            return None
+        if text[start].isspace() or text[end - 1].isspace():
+            return None
+    ordered = sorted(marks, key=_place)
+    for one, two in pairwise(ordered):
+        if one[0] == two[0] and one[1:3] == two[1:3]:
+            return None
+    return ordered
+
+
+def _place(mark: Mark) -> tuple[int, int, str]:
+    return mark[0], -mark[1], mark[2]
 
 
 def tidy(document: Document, opinion: Opinion, notes: Notes) -> list[Mark]:
@@ -98,6 +119,7 @@ class Overlaps:
     counts: Counter[int] = field(default_factory=Counter)
     meetings: Counter[tuple[int, int]] = field(default_factory=Counter)
     first: str = ""
+    _flat: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.policy not in OVERLAPS:
@@ -109,6 +131,8 @@ class Overlaps:
         """One opinion's marks (in order, as :func:`tidy` gives them) with their nodes."""
         if self.policy == "longest":
             marks = _longest(marks, where, notes)
+        if all(one[1] <= two[0] for one, two in pairwise(marks)):
+            return self._place_flat(marks)
         placed: list[Placed] = []
         active: list[Placed] = []
         for mark in marks:
@@ -131,6 +155,18 @@ class Overlaps:
             self.counts[node] += 1
             placed.append(Placed(mark, node))
             active.append(placed[-1])
+        return placed
+
+    def _place_flat(self, marks: list[Mark]) -> list[Placed]:
+        """Marks of which no two meet."""
+        placed = []
+        for mark in marks:
+            label = mark[2]
+            if label not in self._flat:
+                self._flat[label] = self.nodes.setdefault(Node(label, 0), len(self.nodes))
+            node = self._flat[label]
+            self.counts[node] += 1
+            placed.append(Placed(mark, node))
         return placed
 
     def layers(self) -> tuple[tuple[str, ...], list[int]]:

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 from seqtruth.io.format import HEAD, CrowdFormat, Glimpse
 from seqtruth.io.formats.conll.columns import read_conll, write_conll
 from seqtruth.io.formats.conll.folder import read_conll_folder, write_conll_folder
-from seqtruth.io.formats.jsonl import read_jsonl, write_jsonl
+from seqtruth.io.formats.jsonl import read_jsonl
+from seqtruth.io.formats.jsonl_writing import write_jsonl
 from seqtruth.io.longtable.sources import REQUIRED, header
 from seqtruth.io.longtable.table import read_csv, read_parquet, read_tsv, write_table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,27 @@ def given_twice(name: str, where: str, first: str) -> InputError:
     )
 
 
+class _Strings:
+    """Many strings, held as Arrow chunks."""
+
+    def __init__(self) -> None:
+        self._chunks: list[pa.Array] = []
+        self._open: list[str] = []
+
+    def extend(self, strings: list[str]) -> None:
+        self._open += strings
+        if len(self._open) > 1 << 18:
+            self._close()
+
+    def _close(self) -> None:
+        self._chunks.append(pa.array(self._open, pa.large_string()))
+        self._open = []
+
+    def column(self) -> pa.Array:
+        self._close()
+        return pa.concat_arrays(self._chunks)
+
+
 class Collector:
     """Gathers records and makes a crowd of them.
 
@@ -63,14 +85,14 @@ class Collector:
         self.scheme: str | None = None  #: what the file itself says
         self._id_place: dict[str, str] = {}
         self._documents: list[str] = []
-        self._tokens: list[str] = []
+        self._tokens = _Strings()
         self._lengths: list[int] = []
         self._texts: list[str | None] = []
-        self._borders: list[tuple[int, int]] = []
+        self._borders = array("i")
         self._annotators: dict[str, int] = {}
         self._codes = _Codes()
-        self._rows: list[tuple[int, int]] = []
-        self._tags: list[int] = []
+        self._rows = array("q")
+        self._tags = array("i")
         self._span_rows: list[tuple[int, int]] = []
         self._spans: list[tuple[int, int, int, int]] = []  # row, start, end, type
         self._types: dict[str, int] = {}
@@ -111,7 +133,7 @@ class Collector:
                     where=where,
                     got=f"{bad!r:.40}",
                 ) from None
-            self._rows.append((sentence, number))
+            self._rows.extend((sentence, number))
 
     def add_text(
         self,
@@ -190,23 +212,24 @@ class Collector:
             raise given_twice(name, where, self._id_place[name])
         self.ids.append(name)
         self._documents.append(document)
-        self._tokens += tokens
+        self._tokens.extend(tokens)
         self._lengths.append(len(tokens))
         self._texts.append(text)
-        self._borders += borders if borders is not None else [(-1, -1)] * len(tokens)
+        for pair in borders if borders is not None else [(-1, -1)] * len(tokens):
+            self._borders.extend(pair)
         return len(self.ids) - 1
 
     def corpus(self) -> Corpus:
         """The sentences of all records."""
         if not self.ids:
             raise InputError("the file has no sentences", where=self.name)
-        places = np.array(self._borders, np.int64).reshape(-1, 2).astype(np.int32)
+        places = np.array(self._borders, np.int32).reshape(-1, 2)
         with_text = any(text is not None for text in self._texts)
         return make_corpus(
             self.name,
             offsets_of(self._lengths),
             self.ids,
-            pa.array(self._tokens, pa.large_string()),
+            self._tokens.column(),
             self._documents,
             pa.array(self._texts, pa.large_string()) if with_text else None,
             places[:, 0] if with_text else None,
@@ -229,7 +252,7 @@ class Collector:
             list(self._codes)[1:],  # type: ignore[arg-type]
             rows[:, 0],
             rows[:, 1],
-            np.array(self._tags, np.int64),
+            np.array(self._tags, np.int32),
             where,
         )
         kind = find_scheme(columns, scheme or self.scheme)

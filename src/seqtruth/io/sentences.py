@@ -20,14 +20,18 @@ _ENDS = ".!?…‼⁇⁈⁉؟۔։।॥።፧፨។៕"
 #: Ends a sentence whatever follows (Chinese and Japanese; half-width form too).
 WIDE_ENDS = "。！？｡"
 _CLOSERS = "\"'”’»›)\\]）」』】》〉"
-# looks back and never gives back, so that a million full stops take no longer than they should
-_END = re.compile(
-    rf"(?<![{WIDE_ENDS}])[{WIDE_ENDS}]++[{_CLOSERS}]*+\s*+(?=\S)"
-    rf"|(?<![{_ENDS}])[{_ENDS}]++[{_CLOSERS}]*+\s++(?=\S)"
+# look back and never give back, so that a million full stops take no longer than they should; begin with a
+# set of characters, which is what is searched for fast
+_END = re.compile(rf"[{_ENDS}](?<![{_ENDS}][{_ENDS}])[{_ENDS}]*+[{_CLOSERS}]*+\s++(?=\S)")
+_WIDE_END = re.compile(
+    rf"[{WIDE_ENDS}](?<![{WIDE_ENDS}][{WIDE_ENDS}])[{WIDE_ENDS}]*+[{_CLOSERS}]*+\s*+(?=\S)"
 )
+#: Characters at which a line may end, and a page.
+BREAKS = tuple(map(ord, "\n\r\u2028\u2029\x85\f"))
 _BLANK_LINE = re.compile(r"\n[^\S\n]*(?:\n\s*)+|\r[^\S\r]*(?:\r\s*)+|[\u2029\f]\s*")
 _LINE = re.compile(r"(?:\r\n|[\n\r\u2028\u2029\x85])\s*")
-_WORD_BEFORE = re.compile(r"(\w[\w.]*)\.$")
+#: More letters than this before a full stop are no abbreviation.
+_LONGEST_WORD = 40
 #: Words whose full stop rarely ends a sentence, in small letters.
 _ABBREVIATIONS = frozenset(
     re.findall(
@@ -65,26 +69,41 @@ def split_text(
     >>> [text[a:b] for a, b in split_text(text, "sentences", marks=[(7, 16)])]
     ['Dr. Ng left. She ran! ', '她跑了。', '我没有。']
     """
-    if split not in SPLITS:
-        raise ParameterError(f"split must be one of {', '.join(SPLITS)}", got=repr(split))
+    check_split(split)
     if split == "none" or not text.strip():
         return [(0, len(text))]
     if split == "lines":
-        borders = {found.end() for found in _LINE.finditer(text)}
+        borders = set(line_borders(text))
     elif given:
-        borders = _outer(text, given)
+        borders = set(source_borders(text, given))
     else:
-        borders = {*_ends(text), *_paragraphs(text)}
+        borders = {*sentence_ends(text), *paragraph_borders(text)}
     kept = _uncut(sorted(b for b in borders if 0 < b < len(text)), marks)
-    # a sentence without anything visible goes to the one before
-    starts = [0]
-    for border, after in zip(kept, [*kept, len(text)][1:], strict=True):
-        if text[starts[-1] : border].strip() and text[border:after].strip():
-            starts.append(border)
+    starts = merged_blanks(text, kept)
     return list(zip(starts, [*starts[1:], len(text)], strict=True))
 
 
-def _outer(text: str, given: Extents) -> set[int]:
+def check_split(split: str) -> None:
+    """Refuse what is no way to split."""
+    if split not in SPLITS:
+        raise ParameterError(f"split must be one of {', '.join(SPLITS)}", got=repr(split))
+
+
+def merged_blanks(text: str, borders: list[int]) -> list[int]:
+    """Starts of sentences between borders; one without anything visible goes to the one before."""
+    starts = [0]
+    for border, after in zip(borders, [*borders, len(text)][1:], strict=True):
+        if text[starts[-1] : border].strip() and text[border:after].strip():
+            starts.append(border)
+    return starts
+
+
+def line_borders(text: str) -> Iterable[int]:
+    """Beginnings of lines."""
+    return (found.end() for found in _LINE.finditer(text))
+
+
+def source_borders(text: str, given: Extents) -> set[int]:
     """The first visible character of every sentence given, and of what stands between them."""
     borders = {start for start, _ in given}
     for _, end in given:
@@ -94,30 +113,41 @@ def _outer(text: str, given: Extents) -> set[int]:
     return borders
 
 
-def _ends(text: str) -> Iterable[int]:
+def sentence_ends(text: str) -> Iterable[int]:
+    """Places after full stops, question marks and the like that end a sentence."""
     for found in _END.finditer(text):
         if _is_end(text, found):
             yield found.end()
+    if not text.isascii():
+        yield from (found.end() for found in _WIDE_END.finditer(text))
 
 
 def _is_end(text: str, found: re.Match[str]) -> bool:
     after = text[found.end()]
     stop = found.group().rstrip()
-    if stop[0] in WIDE_ENDS:
-        return True
     if after.islower() or after in ",;:)]":
         return False
     if stop != ".":
         return True
-    word = _WORD_BEFORE.search(text, max(0, found.start() - 40), found.start() + 1)
-    if word is None:
+    place = _word_before(text, found.start())
+    name = text[place : found.start()].lower()
+    if not name:
         return True
-    name = word.group(1).lower()
     initial = (
         len(name) == 1 and name.isalpha() and after.isupper() and text[found.start() - 1].isupper()
     )
-    number = name.isdigit() and len(name) <= 2 and _opens_line(text, word.start())
+    number = name.isdigit() and len(name) <= 2 and _opens_line(text, place)
     return not (initial or number or name in _ABBREVIATIONS)
+
+
+def _word_before(text: str, end: int) -> int:
+    """Where the letters, digits and full stops before a place begin; full stops in front are left away."""
+    start, least = end, max(0, end - _LONGEST_WORD)
+    while start > least and (text[start - 1].isalnum() or text[start - 1] in "._"):
+        start -= 1
+    while start < end and text[start] == ".":
+        start += 1
+    return start
 
 
 def _opens_line(text: str, place: int) -> bool:
@@ -127,7 +157,7 @@ def _opens_line(text: str, place: int) -> bool:
     return place == 0 or text[place - 1] in "\n\r"
 
 
-def _paragraphs(text: str) -> Iterable[int]:
+def paragraph_borders(text: str) -> Iterable[int]:
     """Empty lines, and line ends that are not there only to make lines fit a page."""
     yield from (found.end() for found in _BLANK_LINE.finditer(text))
     lines = list(_LINE.finditer(text))

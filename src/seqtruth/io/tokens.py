@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from seqtruth.io.documents import Extents
 
 #: Letters of scripts without blanks between words.
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aad\ua9e0-\ua9ff"
     "\uaa60-\uaadf\u2e80-\u2fdf\u3005-\u3007\u3021-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u9fff"
     "\uf900-\ufaff\uff66-\uff9d\U0001b000-\U0001b16f\U00020000-\U0003ffff"
@@ -46,12 +46,23 @@ def _marks() -> str:
 @functools.cache
 def _pattern() -> re.Pattern[str]:
     mark = _marks()
-    letter = rf"(?:(?![{_UNSPACED}])\w)"
+    letter = rf"(?:(?![{UNSPACED}])\w)"
     number = rf"\d+(?:[.,]\d+)+(?![\w{mark}])"
     word = rf"{letter}(?:{letter}|[{mark}]|[{_JOINERS}](?={letter}))*"
     flag = r"[\U0001f1e6-\U0001f1ff]{2}"
     single = rf"\S[{mark}{_EMOJI_TAIL}]*(?:\u200d[^\s\w][{mark}{_EMOJI_TAIL}]*)*"
     return re.compile(f"{number}|{word}|{flag}|{single}")
+
+
+def is_complex(letter: str) -> bool:
+    """Whether a letter may belong to the one before: combining marks, joiners, tails of emoji, flags."""
+    return letter > "\u007f" and (
+        unicodedata.category(letter)[0] == "M"
+        or letter in _JOINERS
+        or "\U0001f1e6" <= letter <= "\U0001f1ff"
+        or "\U0001f3fb" <= letter <= "\U0001f3ff"
+        or "\U000e0020" <= letter <= "\U000e007f"
+    )
 
 
 def tokenise(

@@ -15,11 +15,8 @@ from pathlib import Path, PurePosixPath
 
 from seqtruth.errors import InputError
 from seqtruth.io.chunks import file_chunks, stream_chunks
+from seqtruth.limits import check_members, check_unpacked, max_unpacked
 
-MAX_MEMBERS = 100_000
-#: Bytes of all members together, and how many times larger than the archive they may be.
-MAX_BYTES = 8 << 30
-MAX_RATIO = 1000
 #: Files that systems leave behind and nobody means.
 LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 
@@ -72,7 +69,7 @@ class Tree:
                 with open(self.path / name, "rb") as file:
                     return file.read(-1 if limit is None else limit)
             with self._zip.open(name) as member:
-                return member.read(MAX_BYTES if limit is None else limit)
+                return member.read(max_unpacked() if limit is None else limit)
         except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
             raise InputError(
                 "cannot read the file", where=self.where(name), got=str(error)[:200]
@@ -104,10 +101,7 @@ class Tree:
             folders[:] = sorted(f for f in folders if not f.startswith("."))
             for file in files:
                 count += 1
-                if count > MAX_MEMBERS:
-                    raise InputError(
-                        f"the folder holds more than {MAX_MEMBERS:,} files", where=str(self.path)
-                    )
+                check_members(count, str(self.path))
                 yield PurePosixPath(Path(folder, file).relative_to(self.path)).as_posix()
 
     def _zip_names(self) -> Iterator[str]:
@@ -115,12 +109,8 @@ class Tree:
         members = self._zip.infolist()
         total = sum(member.file_size for member in members)
         packed = max(1, self.path.stat().st_size)
-        if len(members) > MAX_MEMBERS or total > MAX_BYTES or total > MAX_RATIO * packed:
-            raise InputError(
-                "the archive is too large when unpacked", where=str(self.path),
-                got=f"{len(members):,} files, {total:,} bytes",
-                fix="unpack it yourself, if you trust it, and give the folder",
-            )  # fmt: skip
+        check_members(len(members), str(self.path))
+        check_unpacked(total, packed, str(self.path))
         for member in members:
             parts = PurePosixPath(member.filename.replace("\\", "/")).parts
             outside = (

@@ -59,7 +59,7 @@ def number_of(value: object) -> float | None:
 def name_of(value: object) -> str | None:
     """A name or id: text as it is, whole numbers as written; None where there is none."""
     if isinstance(value, str):
-        return value if value and not _SURROGATE.search(value) else None
+        return value if value and (value.isascii() or not _SURROGATE.search(value)) else None
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value) if abs(value) < 10**40 else None
     if isinstance(value, float) and math.isfinite(value) and value == int(value):

@@ -13,25 +13,24 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import KINDS
 from seqtruth.errors import DataWarning, InputError
-from seqtruth.io.assemble import sentence_documents
+from seqtruth.io import json_codec
+from seqtruth.io.chunks import text_lines
 from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
-from seqtruth.io.files import read_text, write_chunks
 from seqtruth.io.from_documents import CrowdBuilder, Cutting
 from seqtruth.io.records import Collector, given_twice
-from seqtruth.io.text_spans import RowSpans, TextSpan, row_spans, tidy_span
-from seqtruth.io.to_documents import Pieces, place_of_sentences
+from seqtruth.io.text_spans import TextSpan, tidy_span
 
 
 def read_jsonl(
@@ -44,25 +43,54 @@ def read_jsonl(
     split, overlap : what to do with texts and with spans that overlap, where all records have texts; see
         :class:`~seqtruth.io.from_documents.Cutting`.
     """
-    data = read_text(path)
-    lines = [
-        (f"{path}:{number}", line)
-        for number, line in enumerate(data.split(b"\n"), 1)
-        if line and not line.isspace()
-    ]
-    if not _TOKENS.search(data):
-        return read_texts(lines, str(path), Cutting(split, overlap, scheme=scheme))
-    collector = Collector(str(path))
-    for where, line in lines:
+    try:
+        return read_texts(_numbered(path), str(path), Cutting(split, overlap, scheme=scheme))
+    except _TokensError:  # found out at the first such record: most files are of one kind
+        collector = Collector(str(path))
+    for where, line in _numbered(path):
         add_record(collector, parse_record(line, where), where)
     return collector.crowd(scheme)
 
 
-_TOKENS = re.compile(rb'"tokens"\s*:')
+class _TokensError(Exception):
+    """A record has tokens, in a file that was taken for one of texts."""
+
+
+def _numbered(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Lines that are not blank, with their places."""
+    name = str(path)
+    for number, line in text_lines(path):
+        if line and not line.isspace():
+            yield f"{name}:{number}", line
+
+
+_KEY = re.compile(rb'"[ \t\r\n]*:')
 
 
 def parse_record(line: bytes, where: str) -> dict[str, Any]:
-    """The object on one line."""
+    """The object on one line; a key that stands twice in it is a fault."""
+    record = _parsed_fast(line)
+    return _parsed_slowly(line, where) if record is None else record
+
+
+def _parsed_fast(line: bytes) -> dict[str, Any] | None:
+    """The object, where no key can stand twice, since there are as many keys as signs of one."""
+    try:
+        record = json_codec.loads(line)
+    except json.JSONDecodeError:
+        return None
+    if type(record) is not dict or type(record.get("id")) is float:
+        return None
+    keys, annotations = len(record), record.get("annotations")
+    if type(annotations) is dict:
+        keys += len(annotations)
+        for spans in annotations.values():
+            if type(spans) is list:
+                keys += sum([len(span) for span in spans if type(span) is dict])
+    return record if keys == len(_KEY.findall(line)) else None
+
+
+def _parsed_slowly(line: bytes, where: str) -> dict[str, Any]:
     try:
         record = json.loads(line, object_pairs_hook=_no_repeats, parse_constant=_no_constant)
         if b"\\u" in line:  # a lone surrogate is not text
@@ -101,8 +129,8 @@ class _RepeatError(Exception):
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _RepeatError(next(name for name in names if names.count(name) > 1))
+        counts = Counter(name for name, _ in pairs)
+        raise _RepeatError(next(name for name, _ in pairs if counts[name] > 1))
     return found
 
 
@@ -187,6 +215,8 @@ def read_texts(lines: Iterable[tuple[str, bytes]], name: str, cutting: Cutting) 
     kind = cutting.scheme
     for where, line in lines:
         record = parse_record(line, where)
+        if "tokens" in record:
+            raise _TokensError
         id, document = names_in(record, len(places), where)
         annotations = _field(record, "annotations", dict, where)
         kind = kind or scheme_in(record, where)
@@ -195,9 +225,8 @@ def read_texts(lines: Iterable[tuple[str, bytes]], name: str, cutting: Cutting) 
         text = _field(record, "text", str, where)
         if places.setdefault(id, where) != where:
             raise given_twice(id, where, places[id])
-        before = len(builder.sentences)
         builder.add(_document(builder, id, text, annotations, where))
-        documents += [document] * (len(builder.sentences) - before)
+        documents.append(document)
         offset = record.get("offset")
         offsets.append(offset if type(offset) is int and offset >= 0 and document else -1)
     if not places:
@@ -247,13 +276,32 @@ def _document(
         builder.announce(annotator)
         if spans is None:
             continue
-        who = f"annotator {annotator!r}"
-        marks = [
-            Mark(*tidy_span(span, text, who, where), _pieces_in(given, text, where))
-            for span, given in zip(spans_in(annotator, spans, where), spans, strict=True)
-        ]
+        marks = _plain_marks(text, spans)
+        if marks is None:
+            who = f"annotator {annotator!r}"
+            marks = [
+                Mark(*tidy_span(span, text, who, where), _pieces_in(given, text, where))
+                for span, given in zip(spans_in(annotator, spans, where), spans, strict=True)
+            ]
         opinions.append(Opinion(annotator, tuple(marks)))
     return Document(id, text, tuple(opinions), where=where)
+
+
+def _plain_marks(text: str, spans: Any) -> list[Mark] | None:
+    """Spans that are as most are; None where one has to look closer."""
+    marks = []
+    try:
+        for span in spans:
+            start, end, label = span["start"], span["end"], span["label"]
+            plain = type(start) is int and type(end) is int and type(label) is str and label
+            if not plain or start < 0 or start >= end or "pieces" in span:
+                return None
+            if text[start].isspace() or text[end - 1].isspace():
+                return None
+            marks.append(Mark(start, end, label))
+    except (TypeError, KeyError, IndexError):
+        return None
+    return marks if type(spans) is list else None
 
 
 def _pieces_in(span: dict[str, Any], text: str, where: str) -> Extents:
@@ -316,135 +364,3 @@ def spans_in(annotator: str, spans: Any, where: str) -> list[TextSpan]:
             )
         found.append(TextSpan(start, end, label))
     return found
-
-
-def write_jsonl(
-    crowd: Crowd,
-    path: Path,
-    confidence: npt.NDArray[np.floating[Any]] | None = None,
-    span_confidence: npt.NDArray[np.floating[Any]] | None = None,
-) -> None:
-    """Write one record per sentence.
-
-    Sentences with a text get character spans, unless a tag is missing or the scheme is plain,
-    which spans cannot say: then they get tags, and the tokens' places in the text. The first
-    record lists all annotators (null for those who did not see it), so that their order stays.
-    """
-    if span_confidence is None:
-        span_confidence = confidence
-    write_chunks(path, _lines(crowd, confidence, span_confidence))
-
-
-def _lines(
-    crowd: Crowd,
-    confidence: npt.NDArray[np.floating[Any]] | None,
-    span_confidence: npt.NDArray[np.floating[Any]] | None,
-) -> Iterator[bytes]:
-    corpus = crowd.corpus
-    ids, documents = corpus.base_ids.to_pylist(), sentence_documents(corpus)
-    marked, pieces = row_spans(crowd), Pieces(corpus)
-    pages, _ = place_of_sentences(corpus)
-    first = True
-    for group in _groups(crowd, ids):
-        s = group[0]
-        record: dict[str, Any] = {
-            "id": ids[s] if len(group) > 1 else corpus.sentence_ids[s].as_py()
-        }
-        if documents[s]:
-            record["doc"] = documents[s]
-        notes: dict[str, Any] = dict.fromkeys(crowd.annotators) if first else {}
-        first = False
-        if _spans_say_all(crowd, group):
-            record["text"] = corpus.texts[s].as_py() if corpus.texts is not None else ""
-            if corpus.text_starts is not None:
-                record["offset"] = int(corpus.text_starts[s])
-            for layer in group:
-                _add_marks(crowd, layer, pages[s], marked, pieces, span_confidence, notes)
-        else:
-            _add_tags(crowd, s, record, notes, confidence)
-        record["annotations"] = notes
-        yield (json.dumps(record, ensure_ascii=False) + "\n").encode()
-
-
-def _groups(crowd: Crowd, ids: list[str]) -> Iterator[list[int]]:
-    """Sentences by their numbers; those that are layers of one and can be one record together."""
-    if len(crowd.corpus.layers) == 1:
-        yield from ([s] for s in range(crowd.n_sentences))
-        return
-    found: dict[str, list[int]] = {}
-    for s, name in enumerate(ids):
-        found.setdefault(name, []).append(s)
-    for group in found.values():
-        if _spans_say_all(crowd, group):
-            yield group
-        else:
-            yield from ([s] for s in group)
-
-
-def _spans_say_all(crowd: Crowd, group: list[int]) -> bool:
-    """Whether spans in a text say everything: there is a text, no tag is missing, none is plain."""
-    texts = crowd.corpus.texts
-    if texts is None or crowd.scheme.kind == "plain" or not texts[group[0]].is_valid:
-        return False
-    for s in group:
-        first, last = crowd.sentence_tags[s : s + 2]
-        if (crowd.tags[first:last] < 0).any():
-            return False
-    return True
-
-
-def _add_marks(
-    crowd: Crowd,
-    s: int,
-    page: str,
-    marked: RowSpans,
-    pieces: Pieces,
-    confidence: npt.NDArray[np.floating[Any]] | None,
-    notes: dict[str, Any],
-) -> None:
-    corpus = crowd.corpus
-    a, b = (int(x) for x in corpus.token_offsets[s : s + 2])
-    assert corpus.char_starts is not None and corpus.char_ends is not None
-    starts, ends = corpus.char_starts[a:b].tolist(), corpus.char_ends[a:b].tolist()
-    sure = _rounded(confidence, a, b)
-    shift = 0 if corpus.text_starts is None else int(corpus.text_starts[s])
-    for r in range(int(crowd.sentence_rows[s]), int(crowd.sentence_rows[s + 1])):
-        who = crowd.annotators[crowd.row_annotator[r]]
-        turns = pieces.of(page, who, own=crowd.n_annotators > 1)
-        spans = notes.get(who) or []
-        for x, y, label in marked.of(crowd, r):
-            span: dict[str, Any] = {"start": starts[x], "end": ends[y - 1], "label": label}
-            if parts := turns.take(starts[x] + shift, ends[y - 1] + shift, label):
-                span["pieces"] = [[c - shift, d - shift] for c, d in parts]
-            if sure is not None:
-                span["confidence"] = min(sure[x:y])
-            spans.append(span)
-        notes[who] = spans
-
-
-def _add_tags(
-    crowd: Crowd,
-    s: int,
-    record: dict[str, Any],
-    notes: dict[str, Any],
-    confidence: npt.NDArray[np.floating[Any]] | None,
-) -> None:
-    corpus, labels = crowd.corpus, [*crowd.scheme.labels, None]
-    a, b = (int(x) for x in corpus.token_offsets[s : s + 2])
-    text = None if corpus.texts is None else corpus.texts[s].as_py()
-    record["scheme"] = crowd.scheme.kind
-    record["tokens"] = corpus.words(s)
-    if text is not None:
-        assert corpus.char_starts is not None and corpus.char_ends is not None
-        record["text"] = text
-        pairs = np.stack([corpus.char_starts[a:b], corpus.char_ends[a:b]], axis=1)
-        record["offsets"] = pairs.tolist()
-    for r in range(int(crowd.sentence_rows[s]), int(crowd.sentence_rows[s + 1])):
-        codes = crowd.tags[crowd.row_offsets[r] : crowd.row_offsets[r + 1]].tolist()
-        notes[crowd.annotators[crowd.row_annotator[r]]] = [labels[code] for code in codes]
-    if confidence is not None:
-        record["confidence"] = _rounded(confidence, a, b)
-
-
-def _rounded(column: npt.NDArray[np.floating[Any]] | None, a: int, b: int) -> list[float] | None:
-    return None if column is None else [round(float(x), 6) for x in column[a:b]]

@@ -26,6 +26,10 @@ _LABELS = ("labels", "hypertextlabels", "paragraphlabels")
 _RELATION = "relation"
 
 
+_VALUE = ("start", "end", "labels", "text")
+_RESULT = ("from_name", "to_name", "source", "score")
+
+
 class Region(NamedTuple):
     """A result that marks text, before the text is known."""
 
@@ -48,6 +52,8 @@ def span_of(result: object, notes: Notes, where: str) -> Region | None:
         notes.left_out("result that is no object", where)
         return None
     kind, value = result.get("type"), result.get("value")
+    if kind == "labels" and type(value) is dict and (span := _usual(result, value)) is not None:
+        return span
     if kind == _RELATION or "from_id" in result:
         notes.left_out("relation", where)
     elif not isinstance(value, dict):
@@ -59,6 +65,20 @@ def span_of(result: object, notes: Notes, where: str) -> Region | None:
     else:
         return _span(result, value, notes, where)
     return None
+
+
+def _usual(result: dict[str, Any], value: dict[str, Any]) -> Region | None:
+    """The span of a result that is as most are; None where one has to look closer."""
+    given: tuple[Any, ...] = (*map(value.get, _VALUE), *map(result.get, _RESULT))
+    start, end, labels, said, control, object_, source, score = given
+    plain = (
+        type(start) is int and type(end) is int and type(labels) is list and len(labels) == 1
+        and type(labels[0]) is str and labels[0] and type(said) is str
+        and type(control) is str and type(object_) is str and source is None and score is None
+        and "startOffset" not in value and "channel" not in value and "from_id" not in result
+        and "globalOffsets" not in value
+    )  # fmt: skip
+    return Region(start, end, labels, said, object_, None, None, control) if plain else None
 
 
 def _span(result: dict[str, Any], value: dict[str, Any], notes: Notes, where: str) -> Region | None:
@@ -192,7 +212,7 @@ class Placer:
                 self.notes.left_out("mark that cannot be found in the rendered text", self.where)
                 return []
             return [Mark(*place, label, score=span.score) for label in span.labels]
-        start, end = self._place(span)
+        start, end = (span.start, span.end) if self._to_points is None else self._place(span)
         if start == end:
             self.notes.left_out("zero-width mark", self.where)
         elif not 0 <= start < end <= len(self.text):
@@ -202,7 +222,7 @@ class Placer:
                 self.notes.left_out(
                     "quoted text that differs from the text at its offsets", self.where
                 )
-            return [Mark(start, end, label, score=span.score) for label in span.labels]
+            return [Mark(start, end, label, (), span.score) for label in span.labels]
         return []
 
     def _place(self, span: Region) -> tuple[int, int]:

@@ -22,7 +22,7 @@ from seqtruth.io.format import Glimpse
 from seqtruth.io.formats.checked_values import name_of, shown
 from seqtruth.io.formats.label_studio_results import Placer, Region, TextKeys, span_of
 from seqtruth.io.json_records import JsonRecord, parse_json
-from seqtruth.io.json_split import LARGEST
+from seqtruth.limits import max_record
 
 #: Columns that the tool adds to the task's data and the control tags.
 OWN = frozenset(
@@ -69,7 +69,7 @@ def _table_rows(path: Path) -> Iterator[JsonRecord]:
         raise InputError(
             "the file is not UTF-8", where=f"{path}:{line}", fix="save the file as UTF-8"
         ) from None
-    csv.field_size_limit(LARGEST)
+    csv.field_size_limit(max_record())
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=False)
     header: list[str] | None = None
