@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -89,12 +90,14 @@ class Calibration:
     ----------
     token, span, sentence : how honest each kind of confidence is.
     selective : scores of the most confident shares of the sentences.
+    span_types : how honest the confidence of spans is, by type.
     """
 
     token: CalibrationScore | None
     span: CalibrationScore | None
     sentence: CalibrationScore | None
     selective: tuple[Selective, ...]
+    span_types: Mapping[str, CalibrationScore] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON."""
@@ -173,6 +176,7 @@ def _judge(
     matches = match(pair.result, pair.gold, strict)
     counts = sentence_counts(matches, len(pair.places))
     parts: dict[str, CalibrationScore] = {}
+    by_type: dict[str, CalibrationScore] = {}
     if token is not None:
         values = _column(token, ours.corpus.n_tokens, "token")
         _, flat = gather(ours.corpus.token_offsets, pair.places)
@@ -182,6 +186,12 @@ def _judge(
     if span is not None:
         values = _span_confidences(span, ours, pair, strict)
         parts["span"] = calibration_score(values, matches.correct)
+        kind = matches.predicted.type
+        by_type = {
+            name: calibration_score(values[kind == k], matches.correct[kind == k])
+            for k, name in enumerate(pair.result.scheme.types)
+            if (kind == k).any()
+        }
     if sentence is not None:
         values = _column(sentence, ours.corpus.n_sentences, "sentence")[pair.places]
         right, known = (counts == counts[:, :1]).all(axis=1), pair.result.labelled
@@ -191,7 +201,9 @@ def _judge(
     if ranking is not None:
         values = _column(ranking, ours.corpus.n_sentences, "sentence")[pair.places]
         selective = selective_scores(values, counts, SHARES)
-    return Calibration(parts.get("token"), parts.get("span"), parts.get("sentence"), selective)
+    return Calibration(
+        parts.get("token"), parts.get("span"), parts.get("sentence"), selective, by_type
+    )
 
 
 def calibration_score(

@@ -1,22 +1,30 @@
 """A result as one self-contained page for the person who runs the annotation project.
 
-The page needs nothing but itself: no script, no request, its figures are drawn here as SVG. It shows
-whom to trust, what to review, what was found, how the method converged and where all of it comes
-from. It is bounded in size whatever the input.
+The page needs nothing but itself: no request, its figures are drawn here as SVG, its one script is named in
+its security policy by digest and only builds the text view, out of texts and never out of HTML. The first
+screen says whether the labels can be used, whom to trust and what to do next. The page is bounded in size
+whatever the input.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 import os
 from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.io.files import write_chunks
 from seqtruth.metrics import Evaluation
-from seqtruth.report import confidence, content, review
+from seqtruth.report import agreement_part, confidence, content, sentences
+from seqtruth.report.answers import answers
 from seqtruth.report.beside import beside
+from seqtruth.report.confusion import confusion
 from seqtruth.result import Result
 
 if TYPE_CHECKING:
@@ -28,6 +36,8 @@ STOP_WORDS = {
     "closed-form": "solved in one go",
     "rounds": "made all its rounds",
 }
+#: Remarks of the method that are shown, and the name of the result's file where none is given.
+MAX_WARNINGS, SAVED = 20, "result.seqtruth"
 
 
 def render(
@@ -35,6 +45,7 @@ def render(
     crowd: Crowd | None = None,
     scores: Evaluation | None = None,
     title: str | None = None,
+    saved: str = SAVED,
 ) -> str:
     """The page as text.
 
@@ -42,27 +53,45 @@ def render(
     ----------
     result : what an aggregator handed back.
     crowd : the annotations it was made from, where the result does not know them; with them the page
-        shows who said what, and what kind of mistakes each annotator makes.
+        shows who said what, how far annotators agree, and what kind of mistakes each makes.
     scores : scores against a gold standard, from :func:`seqtruth.evaluate`.
     title : heading of the page.
+    saved : name of the result's file in the commands that the page shows.
     """
     crowd = result.crowd if crowd is None else crowd
     crowd = None if crowd is None else beside(crowd, result)
     rows = content.annotators(result, crowd)
     types = content.types(result)
-    return _template().render(
+    kind = confidence.meaning(result)
+    between = agreement_part.agreement_part(result, crowd)
+    groups = agreement_part.copies(result, crowd)
+    mixed = None
+    if crowd is not None:
+        mixed = confusion(crowd, crowd.scheme.recoding(result.scheme.labels)[result.tags])
+    script = _script()
+    template = _template()
+    template.environment.filters["colour"] = lambda name: content.colour(result.scheme.types, name)
+    return template.render(
         title=title or f"What {len(rows):,} annotator{'' if len(rows) == 1 else 's'} agreed on",
         result=result,
+        saved=saved,
+        script=Markup(script),
+        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         plain=result.scheme.kind == "plain",
         headlines=content.headlines(result, sum(row["n"] for row in types), scores),
-        meaning=confidence.meaning(result),
+        answers=answers(result, rows, between, groups, scores, saved),
+        warnings=result.warnings[:MAX_WARNINGS],
+        meaning=kind,
         triage=confidence.triage(result),
         thresholds=confidence.thresholds(result),
         annotators=rows[: content.MAX_ANNOTATORS],
         more_annotators=max(0, len(rows) - content.MAX_ANNOTATORS),
         has_mistakes=bool(rows and rows[0].mistakes),
         trust_figure=content.trust_figure(rows),
-        items=review.items(result, crowd),
+        between=between,
+        copies=groups[: content.MAX_COPIES],
+        confusion=mixed,
+        embedded=sentences.embed(result, crowd, kind == "corrected"),
         has_crowd=crowd is not None,
         types=types[: content.MAX_TYPES],
         more_types=max(0, len(types) - content.MAX_TYPES),
@@ -74,7 +103,7 @@ def render(
         score_rows=[] if scores is None else content.score_rows(scores),
         provenance=content.provenance(result),
         limits=content,
-        weak=review.WEAK,
+        weak=sentences.WEAK,
     )
 
 
@@ -84,10 +113,16 @@ def write(
     crowd: Crowd | None = None,
     scores: Evaluation | None = None,
     title: str | None = None,
+    saved: str = SAVED,
 ) -> None:
     """Write the page, whole or not at all; see :func:`render`."""
-    page = render(result, crowd, scores, title)
+    page = render(result, crowd, scores, title, saved)
     write_chunks(path, [page.encode("utf-8", "replace")])
+
+
+@cache
+def _script() -> str:
+    return (resources.files("seqtruth.report") / "page.js").read_text("utf-8")
 
 
 @cache
@@ -103,7 +138,10 @@ def _template() -> Template:
         undefined=StrictUndefined,
     )
     environment.filters["percent"] = content.percent
+    environment.filters["bare_percent"] = lambda share: content.percent(share).removesuffix(" %")
+    environment.filters["colour"] = lambda name: 7
     environment.filters["figure"] = _figure
+    environment.filters["command"] = _command
     environment.filters["change"] = _change
     environment.filters["count"] = "{:,}".format
     environment.filters["clip"] = content.clip
@@ -113,6 +151,11 @@ def _template() -> Template:
 def _change(share: float | None) -> str:
     """Share of tokens with a new label; a dash where the round had nothing to compare with."""
     return "–" if share is None or not math.isfinite(share) else f"{share:.2%}".replace("%", " %")
+
+
+def _command(text: str) -> Markup:
+    """A command that breaks between its words and nowhere else."""
+    return Markup(" ").join(Markup("<span>{}</span>").format(word) for word in text.split(" "))
 
 
 def _figure(value: float, digits: int = 2) -> str:

@@ -10,27 +10,51 @@ from markupsafe import Markup
 
 from seqtruth.metrics import CalibrationScore, Evaluation
 from seqtruth.report.content import percent
-from seqtruth.report.figures import histogram, reliability_diagram
+from seqtruth.report.figures import histogram, reliability_diagram, reliability_lines
 from seqtruth.result import Result
 
 #: Sentences at or above the first are taken as they are, those below the second are read again.
 ACCEPT, REVIEW = 0.9, 0.7
+#: Share of accepted sentences that should be right.
+ACCEPT_AT = 0.95
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 #: Claimed and true shares that differ by less are the same to a reader.
 CLOSE = 0.03
+#: Types with a reliability curve of their own.
+MAX_CURVES = 4
 
 
 def meaning(result: Result) -> str:
     """What a sentence's confidence is.
 
     ``"corrected"``: the probability that it is right, checked by held-out annotators; ``"own"``: the
-    same, as the model has it; ``"margin"``: the paper's ξ, which only ranks.
+    same, as the model has it; ``"margin"``: the paper's ξ, which only ranks; ``"unchecked"``: nobody labelled
+    what another had, so that nothing speaks for or against the labels.
     """
+    if len(result.annotators) < 2 or not _overlap(result):
+        return "unchecked"
     if result.of_sentence is None:
         return "margin"
     settings = result.provenance.get("parameters")
     corrected = isinstance(settings, dict) and settings.get("calibrate") is True
     return "corrected" if corrected else "own"
+
+
+def _overlap(result: Result) -> bool:
+    """Whether any sentence was labelled twice."""
+    crowd = result.crowd
+    if crowd is not None:
+        return bool((np.diff(crowd.sentence_rows) > 1).any())
+    return int(result.annotators.sentences.sum()) > int(result.labelled.sum())
+
+
+def acceptable(result: Result, share: float = ACCEPT_AT) -> tuple[int, float]:
+    """How many sentences, the surest first, are expected to be right to this share together, and the
+    confidence of the last of them."""
+    confidence = np.sort(result.sentence_confidence[result.labelled])[::-1]
+    means = np.cumsum(confidence) / np.arange(1, len(confidence) + 1)
+    n = int((means >= share).sum())
+    return n, float(confidence[n - 1]) if n else math.nan
 
 
 def triage(result: Result) -> list[dict[str, Any]]:
@@ -102,8 +126,26 @@ def honesty(scores: Evaluation | None) -> dict[str, Any] | None:
         "span": span,
         "verdicts": [(kind, s, _verdict(s)) for kind, s in kinds.items() if s is not None and s.n],
         "figure": _diagram(span, name) if span.n else None,
+        "by_type": _by_type(scores),
         "surest": scores.calibration.selective,
     }
+
+
+def _by_type(scores: Evaluation) -> Markup | None:
+    """Reliability of the most frequent types."""
+    assert scores.calibration is not None
+    known = scores.calibration.span_types
+    some = sorted(known, key=lambda name: -known[name].n)[:MAX_CURVES]
+    if scores.plain or len(some) < 2:
+        return None
+    told = "; ".join(
+        f"{name} claims {known[name].mean_confidence:.2f} and is right at {known[name].accuracy:.2f}"
+        for name in some
+    )
+    return reliability_lines(
+        {name: known[name].curve for name in some}, "Confidence of the spans", "Share that is right",
+        f"Reliability by type: {told}.",
+    )  # fmt: skip
 
 
 def _verdict(score: CalibrationScore) -> str:

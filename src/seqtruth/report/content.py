@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ FEW_SENTENCES = 5
 #: A share of mistakes from which a cell is marked.
 MUCH = 0.25
 MAX_ANNOTATORS, MAX_POINTS, MAX_TYPES, MAX_ROUNDS, MAX_VALUE = 40, 300, 30, 200, 200
+MAX_COPIES, MAX_HEAT = 6, 30
 
 
 class Headline(NamedTuple):
@@ -147,6 +149,7 @@ def convergence(result: Result) -> dict[str, Any] | None:
     stride = math.ceil(len(steps) / MAX_ROUNDS)
     kept = [*steps[:-1:stride], steps[-1]]
     measure, names = result.history.measure, list(steps[0].parts)
+    names = names if len(names) > 1 else []  # a single term is the whole
     series = {measure: [step.objective for step in kept]}
     series |= {name: [step.parts.get(name, math.nan) for step in kept] for name in names}
     figure = None
@@ -180,10 +183,16 @@ def provenance(result: Result) -> list[tuple[str, str]]:
     """Where the result comes from, as pairs of words."""
     known = dict(result.provenance)
     parameters = known.pop("parameters", {})
-    rows = [(str(name), clip(str(value))) for name, value in known.items() if value is not None]
+    rows = [(str(name), _value(value)) for name, value in known.items() if value is not None]
     if isinstance(parameters, dict):
-        rows += [(f"parameter {name}", clip(str(value))) for name, value in parameters.items()]
+        rows += [(f"parameter {name}", _value(value)) for name, value in parameters.items()]
     return rows
+
+
+def _value(value: Any) -> str:
+    """Lists and tables as JSON, all else as it prints."""
+    nested = isinstance(value, dict | list)
+    return clip(json.dumps(value, default=str, ensure_ascii=False) if nested else str(value))
 
 
 def clip(text: str, length: int = MAX_VALUE) -> str:

@@ -24,6 +24,15 @@ class Point(NamedTuple):
     size: float = 0.5
 
 
+class Range(NamedTuple):
+    """A named value with its interval; nan where there is none."""
+
+    name: str
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+
 class Frame(NamedTuple):
     """A drawing area and the values at its edges."""
 
@@ -135,6 +144,109 @@ def reliability_diagram(curve: Reliability, across: str, up: str, description: s
     line = '<line class="honest" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>'
     body.append(Markup(line).format(*frame.at(0, 0), *frame.at(1, 1)))
     return svg(width, height, description, [*body, *counts])
+
+
+def ranges(rows: Sequence[Range], across: str, description: str) -> Markup:
+    """One dot a row with its interval, its name above it, over 0 to 1 (and below, where a value is)."""
+    width, step = 460, 42
+    height = 40 + step * len(rows)
+    known = [v for row in rows for v in row[1:] if math.isfinite(v)]
+    xs = ticks(min([0.0, *known]), max([1.0, *known]))
+    frame = Frame(8, 2, width - 56, height - 36, (xs[0], xs[-1]), (0.0, 1.0))
+    body = []
+    for x in xs:
+        h, _ = frame.at(x, 0)
+        body.append(words(h, frame.bottom + 17, number(x), "tick", "middle"))
+    for k, row in enumerate(rows):
+        y = frame.top + step * k + 30
+        told = f"{row.name}: {row.value:.2f}"
+        rail = '<line class="grid" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>'
+        body.append(Markup(rail).format(frame.left, frame.right, y, y))
+        if math.isfinite(row.low) and math.isfinite(row.high):
+            a, b = frame.at(row.low, 0)[0], frame.at(row.high, 0)[0]
+            band = '<rect class="band" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="10" rx="5"/>'
+            body.append(Markup(band).format(a, y - 5, max(b - a, 1)))
+            told += f" ({row.low:.2f} to {row.high:.2f})"
+        dot = '<circle class="mark" cx="{:.1f}" cy="{:.1f}" r="5"><title>{}</title></circle>'
+        body.append(Markup(dot).format(frame.at(row.value, 0)[0], y, told))
+        body.append(words(frame.left, y - 11, row.name, "name"))
+        body.append(words(width - 4, y + 5, f"{row.value:.2f}", "value", "end"))
+    body.append(words((frame.left + frame.right) / 2, height - 3, across, "label", "middle"))
+    return svg(width, height, description, body)
+
+
+def heat_map(
+    names: Sequence[str], values: npt.NDArray[np.float64], what: str, description: str
+) -> Markup:
+    """A square a pair, the darker the higher; blank where two never met."""
+    n = len(names)
+    shown = [name if len(name) <= 16 else name[:15] + "…" for name in names]
+    size = max(13.0, min(40.0, 480 / n))
+    left = 12 + max(map(wide, shown))
+    top = 10 + 0.75 * max(map(wide, shown))
+    width, height = left + n * size + 44, top + n * size + 6
+    body = []
+    for i, name in enumerate(names):
+        y = top + (i + 0.5) * size
+        body.append(words(left - 7, y + 4, shown[i], "name", "end"))
+        turned = '<text class="name" transform="translate({:.1f} {:.1f}) rotate(-48)">{}</text>'
+        body.append(Markup(turned).format(left + (i + 0.6) * size, top - 6, shown[i]))
+        for j, other in enumerate(names):
+            value = float(values[i, j])
+            if i == j or not math.isfinite(value):
+                continue
+            form = (
+                '<rect class="heat" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="2"'
+                ' fill-opacity="{:.2f}"><title>{} and {}: {} {:.2f}</title></rect>'
+            )
+            x = left + j * size
+            strength = 0.06 + 0.94 * min(max(value, 0.0), 1.0)
+            body.append(
+                Markup(form).format(
+                    x + 0.8, top + i * size + 0.8, size - 1.6, size - 1.6, strength, name, other,
+                    what, value,
+                )
+            )  # fmt: skip
+            if size >= 27:
+                css = (
+                    "cell light" if strength > 0.74 else "cell middle" if strength > 0.5 else "cell"
+                )
+                text = f"{value:.2f}".replace("0.", ".", 1).replace("-", "−")
+                body.append(words(x + size / 2, y + 4, text, css, "middle"))
+    return svg(round(width), round(height), description, body)
+
+
+def reliability_lines(
+    curves: Mapping[str, Reliability], across: str, up: str, description: str
+) -> Markup:
+    """What is right over what is claimed, one line a type, against the line where the two are the same."""
+    width, height = 620, 340
+    widest = max(wide(name[:18]) for name in curves)
+    frame = Frame(58, 26, width - 24 - widest, height - 48, (0.0, 1.0), (0.0, 1.0))
+    tens = [k / 10 for k in range(11)]
+    body = [axes(frame, tens[::2], tens[::2], across, up)]
+    line = '<line class="honest" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>'
+    body.append(Markup(line).format(*frame.at(0, 0), *frame.at(1, 1)))
+    ends = []
+    for k, (name, curve) in enumerate(curves.items()):
+        columns = (curve.confidence, curve.accuracy, curve.count)
+        dots = list(zip(*(column.tolist() for column in columns), strict=True))
+        most = max(n for _, _, n in dots)
+        path = " ".join("{:.1f},{:.1f}".format(*frame.at(x, y)) for x, y, _ in dots)
+        body.append(Markup('<polyline class="line s{}" points="{}"/>').format(1 + k % 4, path))
+        for x, y, n in dots:
+            knot = '<circle class="knot s{}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"><title>{}</title></circle>'
+            told = f"{name}: {n:,} spans claim {x:.2f}, {y:.2f} are right"
+            body.append(
+                Markup(knot).format(1 + k % 4, *frame.at(x, y), 2.5 + 3 * math.sqrt(n / most), told)
+            )
+        ends.append((frame.at(*dots[-1][:2])[1], name, k))
+    places = _apart([end[0] for end in sorted(ends)])
+    for y, (_, name, k) in zip(places, sorted(ends), strict=True):
+        y = max(y, 10 + 14 * k) if places[0] < 10 else y
+        shown = name if len(name) <= 18 else name[:17] + "…"
+        body.append(words(frame.right + 12, y + 4, shown, f"name s{1 + k % 4}"))
+    return svg(width, height, description, body)
 
 
 def _bar(
@@ -253,11 +365,15 @@ def svg(width: int, height: int, description: str, body: Iterable[Markup]) -> Ma
 __all__ = [
     "Frame",
     "Point",
+    "Range",
     "axes",
+    "heat_map",
     "histogram",
     "lines",
     "number",
+    "ranges",
     "reliability_diagram",
+    "reliability_lines",
     "scatter",
     "svg",
     "ticks",

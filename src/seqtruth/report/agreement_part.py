@@ -1,0 +1,132 @@
+"""Agreement on the page: coefficients with intervals, the heat map of pairs, copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from seqtruth.data.crowd import Crowd
+from seqtruth.inter_annotator import agreement
+from seqtruth.methods.dependence import find_copies
+from seqtruth.methods.marked import Marked
+from seqtruth.metrics.agreement import MEASURES, Agreement
+from seqtruth.report.content import MAX_HEAT
+from seqtruth.report.figures import Range, heat_map, ranges
+from seqtruth.result import Result
+
+#: Types in the table, pairs in the list.
+MAX_TYPES, MAX_PAIRS = 20, 12
+#: Draws of documents behind the intervals of the page.
+DRAWS = 300
+#: What is said of an alpha from each value on (Landis and Koch's words, which are conventions).
+WORDS = ((0.8, "very high"), (0.67, "high"), (0.4, "moderate"), (0.2, "low"), (-2.0, "very low"))
+_SHOWN = ("alpha", "alpha_u", "fleiss_kappa", "cohen_kappa", "ac1", "span_f1_overlap", "span_f1")
+
+
+def agreement_part(result: Result, crowd: Crowd | None) -> dict[str, Any] | None:
+    """What the page shows of agreement; None where no two annotators labelled one token."""
+    if crowd is None or crowd.n_annotators < 2:
+        return None
+    settings = result.provenance.get("parameters")
+    abstain = settings.get("abstain", "auto") if isinstance(settings, dict) else "auto"
+    known = abstain in (None, "auto", "none") or abstain in crowd.scheme.labels
+    found = agreement(crowd, abstain if known else "auto", n_resamples=DRAWS)
+    if not len(found.pairs):
+        return None
+    return {
+        "found": found,
+        "alpha": found.overall["alpha"],
+        "word": word(found.alpha),
+        "figure": _ranges(found),
+        "heat": _heat(found),
+        "types": _types(found),
+        "pairs": _pairs(found),
+        "many": max(0, len(found.annotators) - MAX_HEAT),
+    }
+
+
+def word(alpha: float) -> str:
+    """How high an alpha is, in a word.
+
+    >>> word(0.72), word(float("nan"))
+    ('high', 'unknown')
+    """
+    if np.isnan(alpha):
+        return "unknown"
+    return next(text for least, text in WORDS if alpha >= least)
+
+
+def _ranges(found: Agreement) -> Markup | None:
+    rows = [
+        Range(MEASURES[name], *found.overall[name])
+        for name in _SHOWN
+        if name in found.overall and not np.isnan(found.overall[name].value)
+    ]
+    if not rows:
+        return None
+    told = "; ".join(f"{row.name} {row.value:.2f}" for row in rows)
+    return ranges(rows, "Agreement", f"Coefficients of agreement with intervals: {told}.")
+
+
+def _heat(found: Agreement) -> Markup | None:
+    n = len(found.annotators)
+    pairs = found.pairs
+    tokens = np.bincount(pairs.first, pairs.tokens, n) + np.bincount(pairs.second, pairs.tokens, n)
+    chosen = np.sort(np.argsort(-tokens, kind="stable")[:MAX_HEAT])
+    chosen = chosen[tokens[chosen] > 0]
+    if len(chosen) < 3:
+        return None
+    table = found.matrix("kappa")[np.ix_(chosen, chosen)]
+    weight = np.isfinite(table)
+    mean = np.where(weight, table, 0).sum(axis=1) / np.maximum(weight.sum(axis=1), 1)
+    order = np.argsort(-mean, kind="stable")
+    names = [found.annotators[k] for k in chosen[order]]
+    values = table[np.ix_(order, order)]
+    best = np.unravel_index(np.nanargmax(values), values.shape) if weight.any() else (0, 0)
+    told = f"most between {names[best[0]]} and {names[best[1]]}" if weight.any() else "none known"
+    return heat_map(
+        names,
+        values,
+        "Cohen's kappa",
+        f"Heat map of Cohen's kappa between {len(names)} annotators, {told}.",
+    )
+
+
+def _types(found: Agreement) -> list[dict[str, Any]]:
+    rows = [{"name": name, **figures} for name, figures in found.per_type.items()]
+    return rows[:MAX_TYPES]
+
+
+def _pairs(found: Agreement) -> list[dict[str, Any]]:
+    """Those who agree most and those who agree least, among pairs that met often enough."""
+    pairs = found.pairs
+    usable = np.isfinite(pairs.kappa) & (pairs.tokens >= np.median(pairs.tokens) / 2)
+    at = np.flatnonzero(usable)
+    order = at[np.argsort(-pairs.kappa[at], kind="stable")]
+    half = MAX_PAIRS // 2
+    kept = order if len(order) <= MAX_PAIRS else [*order[:half], *order[-half:]]
+    return [
+        {
+            "first": found.annotators[pairs.first[k]],
+            "second": found.annotators[pairs.second[k]],
+            "tokens": int(pairs.tokens[k]),
+            "kappa": float(pairs.kappa[k]),
+            "low": float(pairs.kappa_low[k]),
+            "high": float(pairs.kappa_high[k]),
+            "span_f1": float(pairs.span_f1[k]),
+        }
+        for k in kept
+    ]
+
+
+def copies(result: Result, crowd: Crowd | None) -> list[dict[str, Any]]:
+    """Groups of copies with the evidence: those the method found, or found here."""
+    known = result.provenance.get("copies")
+    if isinstance(known, list) and all(isinstance(group, dict) for group in known):
+        found = [group for group in known if {"annotators", "agreement"} <= set(group)]
+        return [{**group, "counted": True} for group in found]
+    if crowd is None or len(crowd.corpus.layers) > 1:
+        return []
+    return [{**group.to_dict(), "counted": False} for group in find_copies(Marked(crowd)).groups]

@@ -1,0 +1,170 @@
+"""The first screen: can I use these labels, whom do I trust, what do I do next."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from seqtruth.metrics import Evaluation
+from seqtruth.plural import count
+from seqtruth.report.confidence import ACCEPT_AT, acceptable, meaning
+from seqtruth.report.content import Row, clip, percent
+from seqtruth.result import Result
+
+#: Names that are spelled out.
+NAMED = 3
+
+
+class Answer(NamedTuple):
+    """A question, its answer in a few words, what stands behind it, and the command that acts on it.
+
+    ``tone`` is ``good``, ``fair``, ``bad`` or ``none``; the first three only where a figure was checked.
+    """
+
+    question: str
+    short: str
+    tone: str
+    more: tuple[str, ...]
+    command: str
+
+
+def answers(
+    result: Result,
+    rows: list[Row],
+    found: dict[str, Any] | None,
+    groups: list[dict[str, Any]],
+    scores: Evaluation | None,
+    saved: str,
+) -> list[Answer]:
+    """The three answers.
+
+    Parameters
+    ----------
+    result : the aggregated labels.
+    rows : the annotators, worst first.
+    found : what is known of agreement.
+    groups : the copies.
+    scores : against a gold standard.
+    saved : name of the result's file, for commands.
+    """
+    return [
+        _usable(result, scores, saved),
+        _trusted(rows, found, groups, saved),
+        _next(result, rows, saved),
+    ]
+
+
+def _usable(result: Result, scores: Evaluation | None, saved: str) -> Answer:
+    question, kind = "Can I use these labels?", meaning(result)
+    n_labelled = int(result.labelled.sum())
+    more: list[str] = []
+    if scores is not None:
+        name = "accuracy" if scores.plain else "F1"
+        more.append(f"Against the gold standard: {name} {100 * scores.f1:.1f}.")
+    method = str(result.provenance.get("method", "the method"))
+    command = f"seqtruth triage {saved} --accept {ACCEPT_AT:g}"
+    if not n_labelled:
+        return Answer(question, "There are none", "none", tuple(more), "")
+    if kind == "unchecked":
+        more.append(
+            "No sentence was labelled by two annotators, so that nothing speaks for or against them."
+        )
+        return Answer(
+            question, "Nobody checked them", "none", tuple(more), f"seqtruth next {saved} -n 100"
+        )
+    if kind != "corrected":
+        what = (
+            "margins, which rank sentences and promise"
+            if kind == "margin"
+            else "beliefs, which promise"
+        )
+        more.append(
+            f"{clip(method, 40)} gives {what} nothing. Read a sample, or aggregate with accord,"
+            " whose probabilities are checked by held-out annotators."
+        )
+        return Answer(question, "The method cannot promise", "none", tuple(more), command)
+    n, least = acceptable(result)
+    share = n / n_labelled
+    short = f"{percent(share)} as they are" if n else "Not unread"
+    if n:
+        more.insert(
+            0,
+            f"{n:,} of {count(n_labelled, 'sentence')}, those of confidence {least:.2f} and above, are"
+            f" expected to be right {ACCEPT_AT:.0%} of the time.".replace("%", " %"),
+        )
+    else:
+        more.insert(
+            0,
+            f"No set of sentences is expected to be right {ACCEPT_AT:.0%} of the time.".replace(
+                "%", " %"
+            ),
+        )
+    right = float(result.sentence_confidence[result.labelled].mean())
+    more.append(f"Of all sentences, {percent(right)} are expected to be right.")
+    tone = "good" if share >= 0.5 else "fair" if share >= 0.1 else "bad"
+    return Answer(question, short, tone, tuple(more), command)
+
+
+def _trusted(
+    rows: list[Row], found: dict[str, Any] | None, groups: list[dict[str, Any]], saved: str
+) -> Answer:
+    question, command = "Whom do I trust?", f"seqtruth annotators {saved}"
+    if len(rows) < 2:
+        return Answer(question, "There is nobody to compare", "none", (), command)
+    by = {
+        word: [row.name for row in rows if row.verdict == word]
+        for word in ("rely on", "look into", "do not rely on")
+    }
+    judged = sum(map(len, by.values()))
+    more = []
+    if by["do not rely on"]:
+        more.append(f"Do not rely on {_names(by['do not rely on'])}.")
+    if by["look into"]:
+        more.append(f"Look into {_names(by['look into'])}.")
+    for group in groups[:1]:
+        names = _names([str(name) for name in group["annotators"]])
+        counted = ": counted as one" if group["counted"] else ""
+        more.append(f"{names} seem to be copies{counted}.")
+    if found is not None and found["word"] != "unknown":
+        alpha = found["alpha"]
+        interval = f" ({alpha.low:.2f} to {alpha.high:.2f})" if alpha.low == alpha.low else ""
+        more.append(
+            f"They agree with each other at alpha {alpha.value:.2f}{interval}: {found['word']}."
+        )
+    if not judged:
+        return Answer(question, "Too little to judge anybody", "none", tuple(more), command)
+    short = f"{len(by['rely on']):,} of {judged:,} annotators"
+    share = len(by["rely on"]) / judged
+    tone = "good" if share >= 0.7 else "fair" if share >= 0.3 else "bad"
+    return Answer(question, short, tone, tuple(more), command)
+
+
+def _next(result: Result, rows: list[Row], saved: str) -> Answer:
+    question = "What do I do next?"
+    more = []
+    n_labelled, unlabelled = int(result.labelled.sum()), int((~result.labelled).sum())
+    corrected = meaning(result) == "corrected"
+    left = n_labelled - acceptable(result)[0] if corrected else 0
+    if corrected and left:
+        more.append(f"Read the {count(left, 'sentence')} that are not accepted, least sure first.")
+    elif n_labelled and not corrected:
+        more.append("Read a sample of the sentences below, the least sure first.")
+    worst = next((row for row in rows if row.verdict == "do not rely on"), None)
+    if worst is not None:
+        more.append(f"Talk to {clip(worst.name, 40)}, or leave them out.")
+    if unlabelled:
+        more.append(
+            f"Have the {count(unlabelled, 'sentence')} labelled that {'has' if unlabelled == 1 else 'have'}"
+            " no label."
+        )
+    more.append("Ask for labels where one more helps most:")
+    short = f"Read {left:,}, then ask for more" if corrected and left else "Read a sample"
+    if corrected and not left:
+        short = "Use them"
+    return Answer(question, short, "none", tuple(more), f"seqtruth next {saved} -n 100")
+
+
+def _names(names: list[str]) -> str:
+    shown = [clip(name, 40) for name in names[:NAMED]]
+    if len(names) > NAMED:
+        return f"{', '.join(shown)} and {len(names) - NAMED:,} more"
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))

@@ -1,0 +1,248 @@
+"use strict";
+(() => {
+  const block = document.getElementById("data");
+  const list = document.getElementById("list");
+  if (!list) return;
+  const PAGE = 10, LETTERS = 180;
+  const at = id => document.getElementById(id);
+  const make = (tag, name, text) => {
+    const node = document.createElement(tag);
+    if (name) node.className = name;
+    if (text !== undefined) node.textContent = text;
+    return node;
+  };
+  const number = value => value.toLocaleString("en");
+  let data, lower, byDoubt, shown = [], page = 0;
+
+  function read() {
+    data = JSON.parse(block.textContent);
+    byDoubt = Array.from(data.sure.keys()).sort((a, b) => data.sure[a] - data.sure[b] || a - b);
+    const fill = (select, names) => names && select && names
+      .map((name, k) => [name, k]).sort((a, b) => a[0].localeCompare(b[0]))
+      .forEach(([name, k]) => select.append(new Option(name, String(k))));
+    fill(at("by-type"), data.types);
+    fill(at("by-who"), data.who);
+  }
+
+  // does the sentence hold the type, in the result or in anybody's reading?
+  function holds(s, type) {
+    const own = data.spans[s];
+    for (let i = 2; i < own.length; i += 4) if (own[i] === type) return true;
+    return data.said[s].some(([, spans]) => {
+      for (let i = 2; i < spans.length; i += 3) if (spans[i] === type) return true;
+      return false;
+    });
+  }
+
+  function filter() {
+    const words = at("search").value.trim().toLowerCase();
+    const type = at("by-type").value, sure = at("by-sure").value;
+    const who = at("by-who") ? at("by-who").value : "", differ = at("differ") && at("differ").checked;
+    const [low, high] = sure ? sure.split("-").map(Number) : [-1, 2000];
+    if (words && !lower) lower = data.text.map((text, s) => (data.id[s] + " " + text).toLowerCase());
+    const kind = Number(type), person = Number(who);
+    shown = (at("order").value === "sure" ? byDoubt : Array.from(data.text.keys())).filter(s => {
+      if (data.sure[s] < low || data.sure[s] >= high) return false;
+      if (words && !lower[s].includes(words)) return false;
+      if (type && !holds(s, kind)) return false;
+      if (who && !data.said[s].some(([names, spans]) => names.includes(person) && (!differ || spans))) return false;
+      return !differ || who || data.said[s].some(([, spans]) => spans);
+    });
+    page = 0;
+    draw();
+  }
+
+  function draw() {
+    const pages = Math.max(1, Math.ceil(shown.length / PAGE));
+    page = Math.min(Math.max(page, 0), pages - 1);
+    list.replaceChildren(...shown.slice(page * PAGE, (page + 1) * PAGE).map(item));
+    const all = data.text.length;
+    at("count").textContent = shown.length === all ? `${number(all)} sentences`
+      : `${number(shown.length)} of ${number(all)} sentences`;
+    at("pages").hidden = pages === 1;
+    at("place").textContent = `Page ${number(page + 1)} of ${number(pages)}`;
+    at("before").disabled = page === 0;
+    at("after").disabled = page === pages - 1;
+  }
+
+  // spans as [start, end, type, confidence], outer ones first; those that cross are cut
+  function spansOf(flat, step) {
+    const spans = [];
+    for (let i = 0; i < flat.length; i += step) {
+      if (flat[i + 1] > flat[i]) spans.push([flat[i], flat[i + 1], flat[i + 2], step === 4 ? flat[i + 3] : null]);
+    }
+    return spans.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
+  }
+
+  function mark(span, inner) {
+    const node = make("mark", "c" + span[2] % 8);
+    node.append(...inner);
+    const label = make("small", "", data.types[span[2]]);
+    node.append(label);
+    node.title = `${data.types[span[2]]}, ${data.probable ? "confidence" : "score"} ${(span[3] / 1000).toFixed(2)}`;
+    return node;
+  }
+
+  function dotted(text, from, weak) {
+    const parts = [];
+    let done = from;
+    for (const [a, b] of weak) {
+      const start = Math.max(a, from), end = Math.min(b, from + text.length);
+      if (end <= start) continue;
+      if (start > done) parts.push(text.slice(done - from, start - from));
+      parts.push(make("span", "weak", text.slice(start - from, end - from)));
+      done = end;
+    }
+    if (done < from + text.length) parts.push(text.slice(done - from));
+    return parts;
+  }
+
+  function pieces(text, spans, from, to, weak) {
+    const out = [];
+    let done = from, k = 0;
+    while (k < spans.length) {
+      const span = spans[k], inner = [];
+      let next = k + 1;
+      while (next < spans.length && spans[next][0] < span[1]) {
+        const one = spans[next++];
+        inner.push([one[0], Math.min(one[1], span[1]), one[2], one[3]]);
+      }
+      if (span[0] > done) out.push(...dotted(text.slice(done, span[0]), done, weak));
+      out.push(mark(span, pieces(text, inner, span[0], span[1], weak)));
+      done = span[1];
+      k = next;
+    }
+    if (done < to) out.push(...dotted(text.slice(done, to), done, weak));
+    return out;
+  }
+
+  const key = span => span.slice(0, 3).join(" ");
+  const names = who => who.map(w => data.who[w]).join(", ");
+
+  function chip(text, span, kind) {
+    const words = text.slice(span[0], span[1]);
+    const node = make("span", `chip ${kind}`);
+    if (kind !== "same") node.append(make("b", "", kind === "plus" ? "+" : "−"));
+    const body = make("span", "type c" + span[2] % 8, words.length > LETTERS ? words.slice(0, LETTERS) + "…" : words);
+    body.append(make("small", "", data.types[span[2]]));
+    node.append(body);
+    if (kind !== "same") node.prepend(make("span", "unseen", kind === "plus" ? "instead" : "not"));
+    return node;
+  }
+
+  function reading(text, who, flat, own) {
+    const row = make("div", "reading"), line = make("div", "said");
+    row.append(make("div", "who", names(who)), line);
+    if (!flat) {
+      line.append(make("span", "soft", own.length ? "the same" : "nothing either"));
+      return row;
+    }
+    const theirs = spansOf(flat, 3), mine = new Set(own.map(key)), there = new Set(theirs.map(key));
+    const all = [...theirs.map(span => [span, mine.has(key(span)) ? "same" : "plus"]),
+      ...own.filter(span => !there.has(key(span))).map(span => [span, "minus"])];
+    all.sort((a, b) => a[0][0] - b[0][0] || (a[1] === "minus" ? -1 : 1));
+    line.append(...all.map(([span, kind]) => chip(text, span, kind)));
+    return row;
+  }
+
+  // each place where anybody marks anything: who says what, with their weights
+  function why(s, own) {
+    const text = data.text[s], options = new Map(), box = make("div", "why");
+    const every = [...own.map(span => [span, null])];
+    for (const [who, flat] of data.said[s]) for (const span of flat ? spansOf(flat, 3) : own) every.push([span, who]);
+    for (const [span, who] of every) {
+      const name = key(span);
+      if (!options.has(name)) options.set(name, { span, who: [], chosen: false });
+      if (who) options.get(name).who.push(...who); else options.get(name).chosen = span[3];
+    }
+    const present = data.said[s].flatMap(([who]) => who);
+    const sorted = [...options.values()].sort((a, b) => a.span[0] - b.span[0] || b.who.length - a.who.length);
+    const table = make("table"), head = make("tr"), body = make("tbody");
+    for (const title of ["", "Marked by", "Weight", "Result"]) {
+      const cell = make("th", title === "Weight" || title === "Result" ? "n" : "", title);
+      cell.scope = "col";
+      head.append(cell);
+    }
+    const top = make("thead");
+    top.append(head);
+    for (const { span, who, chosen } of sorted) {
+      const row = make("tr"), cell = make("th");
+      cell.scope = "row";
+      cell.append(chip(text, span, "same"));
+      const weight = who.reduce((sum, w) => sum + (data.weight[w] || 0), 0);
+      const whole = present.reduce((sum, w) => sum + (data.weight[w] || 0), 0);
+      row.append(cell, make("td", "", who.length ? `${who.length} of ${present.length}: ${names(who)}` : "nobody (predictor and chain)"),
+        make("td", "n", whole ? `${weight.toFixed(2)} of ${whole.toFixed(2)}` : "–"),
+        make("td", "n", chosen === false ? "not chosen" : `chosen, ${(chosen / 1000).toFixed(2)}`));
+      body.append(row);
+    }
+    table.append(top, body);
+    if (sorted.length) box.append(table); else box.append(make("p", "soft", "Nobody marks anything here."));
+    box.append(make("p", "note", "Neighbours, documents and the predictor have a say, too: votes alone do not decide."));
+    return box;
+  }
+
+  function item(s) {
+    const text = data.text[s], own = spansOf(data.spans[s], 4), node = make("article", "item");
+    node.tabIndex = -1;
+    const head = make("header"), sure = data.sure[s] / 1000;
+    head.append(make("h3", "", data.id[s]));
+    const home = data.documents[data.doc[s]];
+    if (home && !data.id[s].startsWith(home)) head.append(make("span", "soft", home));
+    const meter = make("span", data.probable ? "meter probable" : "meter ranking"), bar = make("i");
+    meter.classList.add(sure >= 0.9 ? "high" : sure >= 0.7 ? "middling" : "low");
+    bar.style.setProperty("--w", `${Math.round(100 * sure)}%`);
+    bar.setAttribute("aria-hidden", "true");
+    meter.append(`${data.probable ? "confidence" : "score"} ${sure.toFixed(2)}`, bar);
+    head.append(meter);
+    const weak = [];
+    for (let i = 0; i < data.weak[s].length; i += 2) weak.push([data.weak[s][i], data.weak[s][i + 1]]);
+    const line = make("p", "words");
+    line.dir = "auto";
+    line.append(...pieces(text, own, 0, text.length, weak));
+    node.append(head, line);
+    if (data.said[s].length) {
+      const said = make("div", "readings");
+      said.append(...data.said[s].map(([who, flat]) => reading(text, who, flat, own)));
+      const more = make("details"), summary = make("summary", "", "Why?");
+      more.append(summary);
+      more.addEventListener("toggle", () => {
+        if (more.open && more.childElementCount === 1) more.append(why(s, own));
+      });
+      node.append(said, more);
+    }
+    return node;
+  }
+
+  function step(by) {
+    const items = [...list.children], here = items.indexOf(document.activeElement.closest("article"));
+    const next = items[Math.min(Math.max(here + by, 0), items.length - 1)];
+    if (next) next.focus();
+  }
+
+  function turn(by) {
+    page += by;
+    draw();
+    at("sentences").scrollIntoView({ block: "start" });
+  }
+
+  document.addEventListener("keydown", event => {
+    const typing = event.target.closest("input, select, textarea");
+    if (event.key === "Escape" && typing) event.target.blur();
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const here = document.activeElement.closest("article.item");
+    const keys = {
+      "/": () => at("search").focus(), j: () => step(1), k: () => step(-1),
+      n: () => turn(1), p: () => turn(-1),
+      w: () => { const more = here && here.querySelector("details"); if (more) more.open = !more.open; },
+    };
+    if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
+  });
+  let wait;
+  at("search").addEventListener("input", () => { clearTimeout(wait); wait = setTimeout(filter, 120); });
+  for (const id of ["by-type", "by-who", "by-sure", "order", "differ"]) at(id) && at(id).addEventListener("change", filter);
+  at("before").addEventListener("click", () => turn(-1));
+  at("after").addEventListener("click", () => turn(1));
+  read();
+  filter();
+})();
