@@ -96,7 +96,7 @@ def test_a_report_of_a_saved_result(folder: Path, capsys: pytest.CaptureFixture[
     )
     assert run("report", "r", "-o", "b.html") == 0
     shown = [
-        (folder / name).read_text().partition("<h2>What to review")[2].partition("<h2>")[0]
+        (folder / name).read_text().partition('id="data">')[2].partition("</script>")[0]
         for name in ("a.html", "b.html")
     ]
     assert "w4" in shown[0] and shown[0] == shown[1]

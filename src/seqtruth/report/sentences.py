@@ -45,7 +45,7 @@ class Said(NamedTuple):
         first = np.searchsorted(spans.sequence, np.arange(n + 1)).tolist()
         return Said(first, list(zip(*columns, strict=True)))
 
-    def __getitem__(self, number: int) -> list[tuple[int, int, int]]:
+    def of_row(self, number: int) -> list[tuple[int, int, int]]:
         return self.spans[self.first[number] : self.first[number + 1]]
 
 
@@ -96,7 +96,7 @@ def embed(result: Result, crowd: Crowd | None, probable: bool) -> Embedded:
             break
         room -= len(written.text)
         s = numbers[0]
-        kept = _placed(written, [span for n in numbers for span in ours[n]])
+        kept = _placed(written, [span for n in numbers for span in ours.of_row(n)])
         flags = [v for n in numbers for v in sure[ours.first[n] : ours.first[n + 1]]]
         columns["id"].append(_clip(names[s]))
         columns["doc"].append(int(corpus.sentence_document[s]))
@@ -224,8 +224,8 @@ def _readings(
     for n in numbers:
         for row in range(int(rows[n]), int(rows[n + 1])):
             if labelled[row]:
-                by_annotator.setdefault(int(owner[row]), []).extend(theirs[row])
-    wanted = sorted(span for n in numbers for span in ours[n])
+                by_annotator.setdefault(int(owner[row]), []).extend(theirs.of_row(row))
+    wanted = sorted(span for n in numbers for span in ours.of_row(n))
     groups: dict[tuple[tuple[int, int, int], ...], list[int]] = {}
     for annotator, spans in by_annotator.items():
         groups.setdefault(tuple(sorted(spans)), []).append(annotator)
