@@ -6,17 +6,23 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # Slow tests (the evaluation data, whole builds, Spark) are for EXTRAS=all, which CI runs.
 ifeq ($(EXTRAS),all)
-GROUPS := test,dev,oracles,torch,transformers,weights,annotators,spark
+GROUPS := test,dev,oracles,review,postgres,pages,torch,transformers,weights,annotators,spark
 SELECT :=
 else
 GROUPS := test
 SELECT := -m "not slow"
 endif
 
-.PHONY: demo test lint bench dist clean
+.PHONY: demo review test lint bench dist clean
 
 demo: .venv/core
 	$(BIN)/seqtruth demo -o demo-output
+
+# The review desk of the demo, in the browser; the address is printed.
+review: .venv/core
+	$(PIP) -e '.[review]'
+	test -f demo-output/result.seqtruth || $(BIN)/seqtruth demo -o demo-output
+	$(BIN)/seqtruth review demo-output/result.seqtruth
 
 test: .venv/core
 	$(PIP) -e '.[$(GROUPS)]'

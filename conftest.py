@@ -15,7 +15,25 @@ _NEEDS = {
     ],
     "transformers": ["predictors/transformer/checkpoint.py"],
 }
+_REVIEW = [
+    "app",
+    "background",
+    "desk",
+    "doors",
+    "export",
+    "messages",
+    "migrations",
+    "server",
+    "store",
+    "views",
+]
+_NEEDS["fastapi"] = [
+    f"review/{name}{'' if name in ('migrations', 'store') else '.py'}" for name in _REVIEW
+]
 collect_ignore = [
+    *([] if find_spec("fastapi") and find_spec("sqlalchemy") else ["tests/review"]),
+]
+collect_ignore += [
     f"src/seqtruth/{module}"
     for package, modules in _NEEDS.items()
     if find_spec(package) is None

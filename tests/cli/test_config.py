@@ -85,9 +85,12 @@ def test_faults_are_named(
     assert "missing.toml" in capsys.readouterr().err
 
 
-def test_gold_has_one_word(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_known_is_another_word_for_gold(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("aggregate", "crowd.conll", "-m", "ds", "--gold", "gold.conll", "-o", "t.conll") == 0
-    assert run("aggregate", "crowd.conll", "-m", "ds", "--known", "gold.conll") == 2
+    assert (
+        run("aggregate", "crowd.conll", "-m", "ds", "--known", "gold.conll", "-o", "u.conll") == 0
+    )
+    assert (folder / "t.conll").read_bytes() == (folder / "u.conll").read_bytes()
 
 
 def test_a_report_of_a_saved_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

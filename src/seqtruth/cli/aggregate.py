@@ -13,6 +13,7 @@ from seqtruth.cli.config import Config, Settings, config_of, settings_of
 from seqtruth.cli.display import first_use, note, print_json, progress
 from seqtruth.cli.options import (
     Abstain,
+    Gold,
     InFormat,
     Json,
     OutFormat,
@@ -57,7 +58,7 @@ def aggregate(
         Path | None, typer.Option(help="Save the whole result, with who said what.")
     ] = None,
     tagger: Annotated[Path | None, typer.Option(help="Save the trained tagger.")] = None,
-    gold: Annotated[Path | None, typer.Option(help="True labels of some sentences.")] = None,
+    gold: Gold = None,
     abstain: Abstain = None,
     checkpoint: Annotated[Path | None, typer.Option(help="Keep every finished round here.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
@@ -77,7 +78,6 @@ def aggregate(
 ) -> None:
     """Turn many annotators' labels into one labelling, a trust list and a tagger."""
     from seqtruth.atomic import together
-    from seqtruth.io import read_gold
     from seqtruth.methods import make_method
 
     if resume and checkpoint is None:
@@ -98,15 +98,13 @@ def aggregate(
     check_distinct(target, report, save, tagger, inputs=(*annotations, gold))
     check_tagger(tagger, chosen)
     first_use(quiet)
-    options = reading_options(reading, split, overlap)
-    crowd = _open(annotations, engine, format, scheme, options)
+    crowd = _open(annotations, engine, format, scheme, reading_options(reading, split, overlap))
     if engine == "memory" and not (as_json and target is None):
         rehearse(crowd, target, out_format)
     check_tagger(tagger, chosen.resolved(_has_text(crowd)))
     began = time.perf_counter()
     with progress(f"{chosen.name} on {crowd}" if engine == "memory" else chosen.name, quiet):
-        known = None if gold is None else read_gold(gold, scheme=scheme)
-        result: Any = chosen.fit(crowd, known, checkpoint=checkpoint, resume=resume)
+        result: Any = chosen.fit(crowd, _truth(gold, scheme), checkpoint=checkpoint, resume=resume)
         if (said := config_of(context)) is not None:
             result = replace(result, provenance={**result.provenance, "config": said})
         with together():
@@ -121,9 +119,20 @@ def aggregate(
     elif output is None:
         print_labels(result.as_crowd())
     if not quiet and not as_json:
-        note(f"{result!s} · {seconds:.1f} s")
-        for path in written:
-            note(f"wrote {path}")
+        note("\n".join([f"{result!s} · {seconds:.1f} s", *(f"wrote {path}" for path in written)]))
+
+
+def _truth(gold: Path | None, scheme: str | None) -> Any:
+    """True labels from a file, or what was decided at a review desk."""
+    if gold is None:
+        return None
+    if gold.is_dir() and (gold / "decisions.sqlite").is_file():
+        from seqtruth.review.server import known_labels
+
+        return known_labels(gold)
+    from seqtruth.io import read_gold
+
+    return read_gold(gold, scheme=scheme)
 
 
 def _check_engine(

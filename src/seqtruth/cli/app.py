@@ -37,6 +37,7 @@ from seqtruth.cli.outputs import (
     write_outputs,
 )
 from seqtruth.cli.reproduce import reproduce
+from seqtruth.cli.review import review
 from seqtruth.errors import InputError, ParameterError
 
 
@@ -287,5 +288,6 @@ def demo(
         print(f"{output / name}  {what}")
 
 
+app.command()(review)
 app.add_typer(datasets)
 app.command()(reproduce)

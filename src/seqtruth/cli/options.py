@@ -31,6 +31,10 @@ Writing = Annotated[
     list[str] | None,
     typer.Option("--write", metavar="KEY=VALUE", help="For the writer, such as comments=false."),
 ]
+Gold = Annotated[
+    Path | None,
+    typer.Option("--gold", "--known", help="True labels of some sentences, or a review desk."),
+]
 Abstain = Annotated[
     str | None,
     typer.Option(help="Whose O is silence: auto (usual; found from the data), none, or a tag: O."),

@@ -1,0 +1,136 @@
+"""``seqtruth review``: the review desk, its users, and a replay with gold as the reviewer."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from seqtruth.cli.display import first_use, note, print_json, progress, table
+from seqtruth.cli.options import Json, Quiet, Seed
+from seqtruth.errors import ParameterError
+
+
+def review(
+    source: Annotated[
+        Path, typer.Argument(help="A saved result (seqtruth aggregate --save), or an export.")
+    ],
+    crowd: Annotated[
+        Path | None, typer.Option(help="The annotators' labels, where not saved with the result.")
+    ] = None,
+    database: Annotated[
+        str | None, typer.Option(help="Where decisions are kept: a URL, such as postgresql://…")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; else this machine only.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 is any free one.")] = 8765,
+    name: Annotated[
+        list[str] | None, typer.Option(help="A name under which the desk is asked, as by a proxy.")
+    ] = None,
+    https: Annotated[
+        bool,
+        typer.Option("--https", help="Behind a proxy that speaks HTTPS: cookies go no other way."),
+    ] = False,
+    browser: Annotated[bool, typer.Option(help="Open the page.")] = True,
+    method: Annotated[str, typer.Option("--method", "-m", help="For an export.")] = "accord",
+    double: Annotated[
+        bool, typer.Option("--double", help="A new desk: two reviewers judge each sentence.")
+    ] = False,
+    learn_every: Annotated[
+        int, typer.Option(min=0, help="Decisions after which the labels learn; 0 is when asked.")
+    ] = 10,
+    add_user: Annotated[
+        str | None, typer.Option(help="Add a user, or give one a new password, and stop.")
+    ] = None,
+    role: Annotated[str, typer.Option(help="Of the user: reviewer or lead.")] = "reviewer",
+    replay: Annotated[
+        Path | None, typer.Option(help="Let this gold standard decide, and print what it brings.")
+    ] = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="Decisions of a replay.")] = 100,
+    strategies: Annotated[
+        str, typer.Option(help="Of a replay: ours, sentences, worst, random.")
+    ] = "ours,worst,random",
+    every: Annotated[int, typer.Option(min=0, help="Decisions between two fits of a replay.")] = 50,
+    seed: Seed = 0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Settle in the browser what the labels are unsure of; they learn from it."""
+    first_use(quiet)
+    if replay is not None:
+        names = strategies.replace(",", " ").split()
+        rows = _replayed(source, crowd, replay, names, Plan(n, every, seed, quiet))
+        if as_json:
+            print_json(rows)
+        else:
+            columns = list(rows[0])
+            table(columns, [list(row.values()) for row in rows], "strict span F1, %")
+        return
+    from seqtruth.io import read
+    from seqtruth.review.background import Learner
+    from seqtruth.review.server import Address, open_desk, serve
+
+    with progress(f"opening {source}", quiet):
+        labels = None if crowd is None else read(crowd)
+        opened = open_desk(source, database, labels, method, double)
+    if add_user is not None:
+        opened.people.add(add_user, _password(add_user), role)
+        note(f"{add_user} may sign in as {role}")
+        return
+    learner = None if opened.desk.crowd is None else Learner(opened, learn_every)
+    if learner is None:
+        note("the result does not know who said what: nothing is learnt; give --crowd")
+
+    def ready(url: str) -> None:
+        note(f"decisions are kept in {opened.desk.store.database.url.render_as_string()}")
+        print(url, flush=True)
+        note("the desk is open at this address; stop it with Ctrl-C")
+        if browser and sys.stdout.isatty():
+            webbrowser.open(url)
+
+    serve(opened, Address(host, port, tuple(name or ()), https), ready, learner)
+
+
+def _password(user: str) -> str:
+    """Asked for on a terminal, else the first line of standard input."""
+    if sys.stdin.isatty():
+        return str(
+            typer.prompt(f"Password of {user}", hide_input=True, confirmation_prompt=True, err=True)
+        )
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+class Plan(NamedTuple):
+    """How a replay runs."""
+
+    n: int
+    every: int
+    seed: int
+    quiet: bool
+
+
+def _replayed(
+    source: Path, crowd: Path | None, gold: Path, names: list[str], plan: Plan
+) -> list[dict[str, Any]]:
+    from seqtruth.io import read, read_gold
+    from seqtruth.result import Result
+    from seqtruth.review.replay import STRATEGIES, Replay, prepared
+
+    for one in names:
+        if one not in STRATEGIES:
+            raise ParameterError(f"--strategies are {', '.join(STRATEGIES)}", got=repr(one))
+    result = Result.load(source)
+    said = result.crowd if crowd is None else read(crowd)
+    if said is None:
+        raise ParameterError("the result does not know who said what", fix="give --crowd")
+    truth, chosen = prepared(result, read_gold(gold))
+    rows: list[dict[str, Any]] = []
+    for one in names:
+        with progress(f"replay, {one}", plan.quiet):
+            run = Replay(result, said, truth, chosen, one, plan.every, plan.seed).run(plan.n, 25)
+            rows += [{"strategy": one, **point._asdict()} for point in run]
+    return rows

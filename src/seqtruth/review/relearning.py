@@ -1,0 +1,40 @@
+"""A process of its own that fits anew: ``python -m seqtruth.review.relearning RESULT KNOWN OUT``.
+
+The server goes on answering beside it. Nothing is handed over but files.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+import numpy as np
+
+from seqtruth.data.labelling import Labelling
+from seqtruth.errors import DataError
+from seqtruth.result import Result
+from seqtruth.review.learning import relearn
+
+
+def main(source: str, known: str, target: str) -> None:
+    """Read a saved result (with its crowd) and known tags, fit, and save.
+
+    Parameters
+    ----------
+    source : the saved result.
+    known : tags of all tokens as a ``.npy`` file, -1 where nothing is known.
+    target : where to save.
+    """
+    with suppress(OSError, AttributeError):
+        os.nice(10)
+    result = Result.load(source)
+    if result.crowd is None:
+        raise DataError("the result does not know who said what", where=source)
+    tags = np.load(known, allow_pickle=False)
+    found = relearn(result, result.crowd, Labelling(result.corpus, result.scheme, tags))
+    found.save(target)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

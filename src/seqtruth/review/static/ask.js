@@ -1,0 +1,137 @@
+// Questions: one sentence, or many marks that may share an answer.
+
+import { el, percent } from "./dom.js";
+import { Sentence } from "./sentence.js";
+
+const none = (type) => (type === null ? "nothing" : type);
+
+export function heading(question, layers) {
+  const { kind, types, text, marks, sentences, document } = question;
+  const either = types.map(none).join(" or ");
+  if (kind === "form") return [el("bdi", {}, text), `: ${either}? `, el("span", { class: "soft" }, `${marks} marks in ${sentences} sentences`)];
+  if (kind === "pair") return [`${either}? `, el("span", { class: "soft" }, `${marks} marks in ${sentences} sentences`)];
+  const item = question.items?.[0];
+  const layer = layers?.length > 1 && item ? ` · layer ${item.layer || "1"}` : "";
+  return [item ? `Sentence ${item.id}${layer}` : text];
+}
+
+function why(cases) {
+  const rows = cases.map((one) => one.why.map((reason, k) => el("tr", {},
+    el("td", {}, k ? "" : none(one.label)), el("td", {}, none(reason.type)),
+    el("td", { class: "n" }, percent(reason.probability)), el("td", {}, reason.votes.length ? `${reason.votes.length}: ${reason.votes.slice(0, 8).join(", ")}` : "nobody"))));
+  return el("details", { class: "card" }, el("summary", {}, "Why the labels are what they are"),
+    el("table", {}, el("thead", {}, el("tr", {}, ...["labels say", "could be", "probability", "marked so by"].map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, rows)));
+}
+
+function typeButtons(types, choose, chosen) {
+  return el("div", { class: "types", role: "group", "aria-label": "Types" }, types.map((type, k) =>
+    el("button", { type: "button", class: type === null ? "" : `c${types.indexOf(type) % 8}`, onclick: () => choose(type), "aria-pressed": chosen === undefined ? null : String(chosen === type) },
+      none(type), " ", type === null ? el("kbd", {}, "0") : k < 9 ? el("kbd", {}, String(k + 1)) : null)));
+}
+
+export class SentenceQuestion {
+  constructor(question, project) {
+    this.question = question;
+    this.project = project;
+    this.sentence = new Sentence(question.items[0], project.types, project.plain);
+    this.reading = -1;
+  }
+
+  get sentences() { return [this.question.items[0].sentence]; }
+  get changed() { return this.sentence.changed; }
+
+  view() {
+    const item = this.question.items[0];
+    return [
+      ...item.before.map((text) => el("p", { class: "around", dir: "auto" }, text)),
+      el("div", { class: "card", dir: "auto" }, this.sentence.place),
+      ...item.after.map((text) => el("p", { class: "around", dir: "auto" }, text)),
+      typeButtons(this.project.types, (type) => this.sentence.mark(type)),
+      item.readings.length ? el("section", { class: "card", "aria-label": "Annotators" }, el("h2", {}, "What annotators marked"), this.readings(item)) : null,
+      item.cases.length ? why(item.cases) : null,
+    ];
+  }
+
+  readings(item) {
+    return el("ul", { class: "readings" }, item.readings.map((one, k) => el("li", {},
+      el("button", { type: "button", "aria-label": `Take version ${k + 1}`, onclick: () => this.sentence.take(one.spans) }, "Take", k < 9 ? [" ", el("kbd", {}, `⇧${k + 1}`)] : null),
+      el("span", { class: "what", dir: "auto" }, one.spans.length ? one.spans.map((span) => el("span", { class: `mark ${this.sentence.colour(span[2])}` }, `${this.sentence.words(span)} ${span[2]}`)) : el("i", {}, "nothing")),
+      el("span", { class: "who" }, `${one.names.length}: ${one.names.slice(0, 12).join(", ")}${one.names.length > 12 ? " …" : ""}`))));
+  }
+
+  type(type) { if (type === null) this.sentence.erase(); else this.sentence.mark(type); }
+  take(k) { const found = this.question.items[0].readings[k]; if (found) this.sentence.take(found.spans); }
+  next(step) { this.sentence.jump(step); }
+  move(step, extend) { this.sentence.move(step, extend); }
+  border(side, step) { this.sentence.border(side, step); }
+  erase() { this.sentence.erase(); }
+  clear() { this.sentence.clear(); }
+  back() { return this.sentence.back(); }
+  decision() { return { items: [this.sentence.decision()] }; }
+}
+
+export class GroupQuestion {
+  constructor(question, project) {
+    this.question = question;
+    this.project = project;
+    this.members = question.items.flatMap((item) => item.cases.map((one) => ({ item, one, taken: true })));
+    const votes = new Map();
+    for (const { one } of this.members) votes.set(one.label, (votes.get(one.label) ?? 0) + 1);
+    this.answer = [...votes.entries()].sort((a, b) => b[1] - a[1])[0][0];
+    this.cursor = 0;
+    this.list = el("ul", { class: "members", "aria-label": "Marks" });
+    this.choices = el("div");
+  }
+
+  get sentences() { return [...new Set(this.members.map(({ item }) => item.sentence))]; }
+  get changed() { return false; }
+
+  view() {
+    this.draw();
+    return [
+      el("p", { class: "soft" }, "One answer for all marks that are ticked. Untick what is different: it will be asked by itself."),
+      this.choices, el("div", { class: "card" }, this.list), why(this.members.slice(0, 3).map(({ one }) => one)),
+    ];
+  }
+
+  draw() {
+    const offered = this.project.plain ? this.project.types : [...this.project.types, null];
+    this.choices.replaceChildren(typeButtons(offered, (type) => this.type(type), this.answer));
+    this.list.replaceChildren(...this.members.map((member, k) => {
+      const { item, one } = member;
+      const box = el("input", { type: "checkbox", checked: member.taken, "aria-label": `Mark ${k + 1} has this answer`, onchange: (event) => { member.taken = event.target.checked; this.cursor = k; this.draw(); } });
+      return el("li", { class: [k === this.cursor && "cursor", !member.taken && "out"].filter(Boolean).join(" ") }, box,
+        el("span", { class: "text", dir: "auto" }, ...this.words(item, one)));
+    }));
+  }
+
+  words(item, one) {
+    const [a, b] = one.mark;
+    const join = (from, to) => item.tokens.slice(from, to).map(([word, blank]) => word + blank).join("");
+    const from = Math.max(0, a - 25), to = Math.min(item.tokens.length, b + 25);
+    const tag = this.answer ?? "nothing";
+    return [from ? "… " : "", join(from, a), el("span", { class: `span ${this.answer === null ? "" : `c${this.project.types.indexOf(this.answer) % 8}`}` }, join(a, b).trimEnd(), el("span", { class: "tag" }, tag)), " ", join(b, to), to < item.tokens.length ? "…" : ""];
+  }
+
+  type(type) { if (type === null && this.project.plain) return; this.answer = type; this.draw(); }
+  take() {}
+  next(step) { this.move(step); }
+  move(step) { this.cursor = Math.min(this.members.length - 1, Math.max(0, this.cursor + step)); this.draw(); this.list.children[this.cursor].scrollIntoView({ block: "nearest" }); }
+  toggle() { const member = this.members[this.cursor]; member.taken = !member.taken; this.draw(); }
+  border() {}
+  erase() { this.toggle(); }
+  clear() { this.type(null); }
+  back() { return false; }
+
+  decision() {
+    const taken = this.members.filter(({ taken }) => taken);
+    const bySentence = new Map();
+    for (const { item, one } of taken) {
+      const found = bySentence.get(item.sentence) ?? { sentence: item.sentence, version: item.version, spans: [], settled: [] };
+      found.settled.push(one.range);
+      if (this.answer !== null) found.spans.push([...one.mark, this.answer]);
+      bySentence.set(item.sentence, found);
+    }
+    return { items: [...bySentence.values()], left_out: this.members.filter(({ taken }) => !taken).map(({ one }) => one.case) };
+  }
+}

@@ -1,0 +1,1 @@
+"""What is kept: decisions and everything around them, in SQLite or PostgreSQL."""

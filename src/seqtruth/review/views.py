@@ -1,0 +1,173 @@
+"""A question as plain values for the page: text, labels, who said what, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seqtruth.data.crowd import Crowd
+from seqtruth.result import Result
+from seqtruth.review.cases import Cases
+from seqtruth.review.marks import current_marks, spans_of
+from seqtruth.review.questions import Question
+from seqtruth.review.store.decisions import State
+
+#: Sentences of the document shown before and behind, and characters of each.
+AROUND, LONGEST = 2, 400
+
+
+def sentence_view(
+    result: Result, crowd: Crowd | None, sentence: int, state: State, cases: Cases, chosen: list[int]
+) -> dict[str, Any]:  # fmt: skip
+    """All that the page shows of one sentence.
+
+    Parameters
+    ----------
+    result, crowd : the labels, and what the annotators said.
+    sentence, state : its number, and what is decided about it.
+    cases, chosen : all cases, and those in this sentence that are asked about.
+    """
+    corpus = result.corpus
+    a, b = (int(value) for value in corpus.token_offsets[sentence : sentence + 2])
+    words, glued = corpus.words(sentence), corpus.glued(sentence)
+    marks = current_marks(result, sentence, state.marks)
+    return {
+        "sentence": sentence,
+        "id": corpus.base_ids[sentence].as_py()
+        if len(corpus.layers) > 1
+        else corpus.sentence_ids[sentence].as_py(),
+        "document": corpus.documents[int(corpus.sentence_document[sentence])],
+        "layer": corpus.layers[int(corpus.sentence_layer[sentence])],
+        "version": state.version,
+        "status": state.status,
+        "tokens": [[word, text[len(word) :]] for word, text in zip(words, glued, strict=True)],
+        "confidence": [round(float(value), 3) for value in result.token_confidence[a:b]],
+        "spans": [list(span) for span in marks.spans],
+        "settled": [list(one) for one in state.marks.settled],
+        "cases": [_case(result, crowd, cases, number) for number in chosen],
+        "readings": readings(result, crowd, sentence),
+        "before": _around(result, sentence, -1),
+        "after": _around(result, sentence, 1),
+    }
+
+
+def readings(result: Result, crowd: Crowd | None, sentence: int) -> list[dict[str, Any]]:
+    """What the annotators marked, those who marked the same together, most trusted first."""
+    if crowd is None:
+        return []
+    by_spans: dict[tuple[Any, ...], list[int]] = {}
+    for row in range(*(int(value) for value in crowd.sentence_rows[sentence : sentence + 2])):
+        tags = crowd.tags[crowd.row_offsets[row] : crowd.row_offsets[row + 1]]
+        by_spans.setdefault(tuple(spans_of(tags, crowd.scheme)), []).append(
+            int(crowd.row_annotator[row])
+        )
+    weight = _weights(result, crowd)
+
+    def trust(spans: tuple[Any, ...]) -> float:
+        return sum(weight[w] or 0.0 for w in by_spans[spans])
+
+    order = sorted(by_spans, key=lambda spans: (-trust(spans), -len(by_spans[spans]), spans))
+    return [
+        {
+            "names": [crowd.annotators[w] for w in by_spans[spans]],
+            "weights": [weight[w] for w in by_spans[spans]],
+            "spans": [list(span) for span in spans],
+        }
+        for spans in order
+    ]
+
+
+def _weights(result: Result, crowd: Crowd) -> list[float | None]:
+    by_name = dict(zip(result.annotators.names, result.annotators.weight.tolist(), strict=True))
+    found = (by_name.get(name) for name in crowd.annotators)
+    return [None if value is None or value != value else round(value, 3) for value in found]
+
+
+def _case(result: Result, crowd: Crowd | None, cases: Cases, number: int) -> dict[str, Any]:
+    """One case: where it is, what the labels say, and what speaks for each type."""
+    types = result.scheme.types
+    label = int(cases.label[number])
+    return {
+        "case": number,
+        "range": [int(cases.start[number]), int(cases.end[number])],
+        "mark": [int(cases.first[number]), int(cases.last[number])],
+        "label": None if label < 0 else types[label],
+        "wrong": round(float(cases.wrong[number]), 3),
+        "why": _why(result, crowd, cases, number),
+    }
+
+
+def _why(result: Result, crowd: Crowd | None, cases: Cases, number: int) -> list[dict[str, Any]]:
+    """For each type that anything speaks for: its probability, and who marked the place with it."""
+    scheme, sentence = result.scheme, int(cases.sentence[number])
+    first, last = int(cases.first[number]), int(cases.last[number])
+    at = int(result.corpus.token_offsets[sentence])
+    soft = result.probabilities[at + first : at + last].mean(axis=0)
+    chance: dict[str | None, float] = {}
+    for label, kind in enumerate(scheme.type_of.tolist()):
+        name = None if kind < 0 else scheme.types[kind]
+        chance[name] = chance.get(name, 0.0) + float(soft[label])
+    votes: dict[str | None, list[str]] = {}
+    if crowd is not None:
+        for row in range(*(int(value) for value in crowd.sentence_rows[sentence : sentence + 2])):
+            tags = crowd.tags[crowd.row_offsets[row] : crowd.row_offsets[row + 1]]
+            if (tags[first:last] < 0).all():
+                continue
+            here = [kind for a, b, kind in spans_of(tags, crowd.scheme) if a < last and first < b]
+            votes.setdefault(here[0] if here else None, []).append(
+                crowd.annotators[int(crowd.row_annotator[row])]
+            )
+    found = [
+        {"type": name, "probability": round(chance.get(name, 0.0), 3), "votes": votes.get(name, [])}
+        for name in {**chance, **votes}
+        if chance.get(name, 0.0) >= 0.01 or name in votes
+    ]
+    return sorted(found, key=lambda one: -float(str(one["probability"])))
+
+
+def _around(result: Result, sentence: int, step: int) -> list[str]:
+    """The text of the document's neighbouring sentences, in reading order."""
+    corpus = result.corpus
+    out: list[str] = []
+    document, layer = corpus.sentence_document[sentence], corpus.sentence_layer[sentence]
+    place = sentence + step
+    while 0 <= place < corpus.n_sentences and len(out) < AROUND:
+        if corpus.sentence_document[place] != document or not corpus.documents[int(document)]:
+            break
+        if corpus.sentence_layer[place] == layer:
+            text = "".join(corpus.glued(place)).strip()
+            out.append(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+        place += step
+    return out[::step]
+
+
+def title(result: Result, cases: Cases, question: Question) -> dict[str, Any]:
+    """What a question is about, in a few words that the page puts together."""
+    types = result.scheme.types
+    if not question.cases:
+        sentence = int(question.name.partition("-")[2])
+        document = int(result.corpus.sentence_document[sentence])
+        return {"text": _text(result, sentence), "document": result.corpus.documents[document],
+                "types": [], "marks": 0, "sentences": 1, "wrong": 0.0}  # fmt: skip
+    first = question.cases[0]
+    pair = {int(cases.label[first]), int(cases.rival[first])}
+    named = [types[number] for number in sorted(pair - {-1})] + ([None] if -1 in pair else [])
+    sentence = int(cases.sentence[first])
+    at = int(result.corpus.token_offsets[sentence])
+    text = result.corpus.written(
+        sentence, at + int(cases.first[first]), at + int(cases.last[first])
+    )[0]
+    chosen = list(question.cases)
+    shown = {"sentence": _text(result, sentence), "form": text, "pair": ""}
+    return {
+        "text": shown[question.kind],
+        "document": result.corpus.documents[int(cases.document[first])],
+        "types": named if question.kind != "sentence" else [],
+        "marks": len(chosen),
+        "sentences": len(set(cases.sentence[chosen].tolist())),
+        "wrong": round(float(cases.wrong[chosen].sum()), 2),
+    }  # fmt: skip
+
+
+def _text(result: Result, sentence: int, most: int = 160) -> str:
+    text = "".join(result.corpus.glued(sentence)).strip()
+    return text if len(text) <= most else text[: most - 1] + "…"
