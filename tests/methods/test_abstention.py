@@ -66,7 +66,8 @@ def counted_by_hand(crowd: st.Crowd, counted: np.ndarray) -> dict[str, np.ndarra
         for w, mine in types.items():
             for k in named:
                 others = sum(o == k for v, o in types.items() if v != w)
-                if others:
+                rivals = sum(o >= 0 and o != k for o in types.values())
+                if others and not rivals:
                     asked[w, k, min(others, 2) - 1] += 1
                     given_[w, k, min(others, 2) - 1] += mine == k
     return {

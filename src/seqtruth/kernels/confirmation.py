@@ -14,7 +14,8 @@ from seqtruth.kernels.views import CrowdView
 class Confirmations(NamedTuple):
     """Counts of claims, added to by :func:`count_confirmations`.
 
-    asked : int64[W, K, 2], tokens a source labelled at which one other (two or more others) claim a type.
+    asked : int64[W, K, 2], tokens a source labelled at which one other (two or more others) claim a type and
+        nobody another one.
     given : int64[W, K, 2], those at which the source claims it, too.
     claims : int64[W, K], tokens at which a source claims a type.
     labelled : int64[W], tokens that a source labelled.
@@ -46,7 +47,7 @@ def count_confirmations(
         begin, row = crowd.tag_offsets[s], crowd.sentence_rows[s]
         n_rows = crowd.sentence_rows[s + 1] - row
         for i in range(n):
-            n_named = 0
+            n_named, total = 0, 0
             for r in range(n_rows):
                 tag, who = crowd.tags[begin + r * n + i], crowd.row_annotator[row + r]
                 out.labelled[who] += tag >= 0
@@ -59,6 +60,7 @@ def count_confirmations(
                         named[n_named] = kind
                         n_named += 1
                     support[kind] += 1
+                    total += 1
             if n_named == 0:
                 continue
             out.marked[0] += 1
@@ -71,7 +73,7 @@ def count_confirmations(
                     kind = named[x]
                     mine = type_of[tag] == kind
                     others = support[kind] - mine
-                    if others > 0:
+                    if others > 0 and total == others + mine:
                         out.asked[who, kind, min(others, 2) - 1] += 1
                         out.given[who, kind, min(others, 2) - 1] += mine
             for x in range(n_named):

@@ -6,9 +6,14 @@ apart is what becomes of *lone claims*. For a source j held out and a token at w
 k, count n_jk(s) tokens and h_jk(s) that j confirms. What is true is confirmed at j's coverage
 c_jk = h_jk(2+) / n_jk(2+), however many others have seen it, and what is false at their habit b_jk of
 claiming it where nobody does; so the share of claims of one other that are true is
-π_k = Σ_j (h_jk(1) - n_jk(1) b_jk) / Σ_j n_jk(1) (c_jk - b_jk). Where lone claims are more often right
-than wrong, the silence of the others denied nothing: the type is *open*, and ``O`` is no vote against
-it. Nor is it one of a source that never speaks of the type. All counts are sums over sentences.
+π_k = Σ_j (h_jk(1) - n_jk(1) b_jk) / Σ_j n_jk(1) (c_jk - b_jk). (Tokens at which two types are claimed
+are passed over: who says another type has not denied that there is something.) Where lone claims are
+right often enough to be worth naming, the silence of the others denied nothing: the type is *open*, and
+``O`` is no vote against it. Nor is it one of a source that never speaks of the type. All counts are sums
+over sentences.
+
+A source that marks part of a name and says ``O`` beside it has said where the name ends. That ``O`` is a
+vote, unless lone claims are so often right (:data:`SURELY`) that sources seem to know different names.
 
 **Told by the user.** With ``abstain="O"`` an ``O`` is no vote. Where all who saw a token abstain, the
 abstaining label stands; a method that learns how often labels occur must not learn it there, or the
@@ -39,11 +44,17 @@ Column = TypeVar("Column", Tags, F32)
 
 #: More sources times types than this are counted in one piece.
 MANY_CELLS = 1 << 18
-#: A lone claim is believed where it is more often right than wrong.
-BELIEVED = 0.5
+#: A claim is worth naming from this probability on (F1 is highest at half of itself), lone claims too.
+BELIEVED = 0.4
+#: From this one on, sources are so silent that not even their ``O`` beside their own marks is a vote.
+SURELY = 0.55
+#: Fewer expected confirmations in all than this tell nothing.
+FEWEST = 5
 #: So many expected confirmations (and more where chance confirms, too) tell as much about a type as all
-#: types together do.
-POOLED = 5
+#: types together do, where sources speak of few types each; and where they speak of most of them.
+POOLED, POOLED_PEOPLE = 20, 200
+#: Mean share of the types that sources speak of, from which on these are most of them.
+MOST_TYPES = 0.5
 #: Coverage is learnt from at least so many claims that two others share.
 ENOUGH = 5
 #: A source is taken to claim at random until so many tokens where nobody else does have shown otherwise.
@@ -70,6 +81,7 @@ class Silence(NamedTuple):
     known : bool[K], whether that was learnt from the crowd (else assumed).
     coverage : float64[W, K], share of what others claim that a source claims, too.
     first_weight : float64[K], what an ``O`` counts against a claim in a first vote.
+    border_weight : float64[K], the same where it stands beside a mark of the source's own.
     overlaps : whether anybody labelled a token at which somebody else claims something.
     """
 
@@ -82,6 +94,7 @@ class Silence(NamedTuple):
     known: Bool
     coverage: F64
     first_weight: F64
+    border_weight: F64
     overlaps: bool
 
     @property
@@ -183,14 +196,17 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     habit = np.minimum((alone + UNSEEN * covers) / (unasked + UNSEEN), covers)
     expected = (one * (covers - habit) * enough).sum(axis=0)
     confirmed = np.maximum(((given[..., 0] - one * habit) * enough).sum(axis=0), 0.0)
-    learnt = expected.sum() >= POOLED
+    learnt = expected.sum() >= FEWEST
+    claimed = sums.claims.any(axis=0)
+    speaks = (sums.claims[:, claimed] > 0).mean() if claimed.any() else 1.0
     if learnt:  # types share what they have
         usual = np.full(len(scheme.types), confirmed.sum() / expected.sum())
     else:  # what agreement there is, and a usual precision
-        agreement = _agreement(sums)
+        agreement = _agreement(sums, speaks >= MOST_TYPES)
         usual = np.clip((USUAL_PRECISION - agreement) / (1 - agreement), 0.05, 1.0)
     noise = np.sqrt((one * habit * (1 - habit) * enough).sum(axis=0))
-    pull = POOLED + 3 * noise  # what chance confirms must not look learnt
+    # what chance confirms must not look learnt
+    pull = (POOLED_PEOPLE if speaks >= MOST_TYPES else POOLED) + 3 * noise
     lone = np.clip((confirmed + pull * usual) / (expected + pull), 0, 1)
     if learnt:  # from "one other claims it" to "nobody else does": those that were left unconfirmed
         missed = 1 - (covers * one).sum(axis=0) / np.maximum(one.sum(axis=0), 1)
@@ -202,15 +218,15 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     width = max(2.0, sums.marked[1] / max(sums.marked[0], 1))
     odds = (1 - lone) / np.maximum(lone * (width - 1), 1e-9)
     weight = np.where(is_open, 0.0, 1.0 if learnt else np.minimum(odds, 1.0))
+    border = np.where(lone >= SURELY, 0.0, 1.0)
     never = (sums.claims == 0) & (asked.sum(axis=-1) >= OCCASIONS)
     by_chance = expected < 3 * noise
-    claimed = sums.claims.any(axis=0)
     sure = claimed & is_open & ~by_chance & (learnt or _speak_of_little(never, sums, coverage))
     silent = never | sure | (sure.any() & (coverage < 0.5))
     return Silence(
         tuple(annotators), scheme.types, silent & (scheme.outside >= 0),
         is_open | (coverage < 0.5) | (sums.claims == 0), is_open, lone, known, coverage, weight,
-        bool(sums.asked.any()),
+        border, bool(sums.asked.any()),
     )  # fmt: skip
 
 
@@ -223,11 +239,14 @@ def _speak_of_little(never: Bool, sums: Confirmations, coverage: F64) -> bool:
     return bool(sums.asked.sum() >= OCCASIONS and coverage[:, claimed].mean() < LITTLE)
 
 
-def _agreement(sums: Confirmations) -> F64:
-    """float64[K]: how often those who speak of a type confirm the claim of one other."""
+def _agreement(sums: Confirmations, people: bool) -> F64:
+    """float64[K]: how often those who speak of a type confirm the claim of one other; the same of all
+    types where sources speak of most of them."""
     speaks = sums.claims > 0
     given = (sums.given[..., 0] * speaks).sum(axis=0)
     asked = (sums.asked[..., 0] * speaks).sum(axis=0)
+    if people:
+        given, asked = np.full_like(given, given.sum()), np.full_like(asked, asked.sum())
     return np.asarray(np.minimum(given / np.maximum(asked, 1), 0.99))
 
 

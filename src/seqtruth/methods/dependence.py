@@ -137,7 +137,7 @@ def find_copies(marked: Marked) -> Copies:
         if n_cross < FEWEST or 1 - inside > RATHER * (1 - cross):
             continue
         if independent is None:
-            if inside < IDENTICAL:
+            if not whole or inside < IDENTICAL:  # one bad annotator makes friends of all others
                 continue
         elif not _too_few(tokens * (1 - inside), tokens * (1 - independent), n):
             continue

@@ -15,7 +15,7 @@ import numpy as np
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
-from seqtruth.kernels.arrays import F64, I32, I64, Tags
+from seqtruth.kernels.arrays import F64, I32, I64, Bool, Tags
 from seqtruth.kernels.jit import kernel
 
 
@@ -90,12 +90,27 @@ class Marked:
         return np.bincount(self.labels.token, minlength=len(self.at))
 
     @cached_property
+    def border(self) -> Bool:
+        """bool[E]: which labels are an ``O`` of one who marks something in the same stretch."""
+        labels, n = self.labels, len(self.stretches)
+        stretch = np.searchsorted(self.stretches, labels.token, side="right")
+        key = labels.annotator.astype(np.int64) * n + stretch
+        outside = labels.tag == self.scheme.outside
+        return np.asarray(outside & np.isin(key, key[~outside]))
+
+    @cached_property
     def claims(self) -> F64:
         """float64[W, K]: on how many tokens each annotator claims each type."""
         kind = self.scheme.type_of[self.labels.tag]
         out = np.zeros((self.crowd.n_annotators, len(self.scheme.types)))
         np.add.at(out, (self.labels.annotator[kind >= 0], kind[kind >= 0]), 1)
         return out
+
+    @cached_property
+    def breadth(self) -> float:
+        """Mean share of the types anybody speaks of that an annotator speaks of."""
+        claimed = self.claims.any(axis=0)
+        return float((self.claims[:, claimed] > 0).mean()) if claimed.any() else 1.0
 
     def evidence(self, table: F64) -> F64:
         """float64[A, L]: Σ over the annotators of table[annotator, previous, tag, ·]."""

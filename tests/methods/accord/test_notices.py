@@ -50,7 +50,11 @@ def test_a_type_of_one_source() -> None:
 
 def test_switched_labels() -> None:
     other = [["B-Y", "O", "B-X"]] * 30
-    crowd = Crowd.of({"a": SAME, "b": SAME, "c": SAME, "d": other}, WORDS)
+    people = {  # who each miss something else
+        name: [["O", "O", "B-Y"] if s % 5 == n else said for s, said in enumerate(SAME)]
+        for n, name in enumerate("abc")
+    }
+    crowd = Crowd.of(people | {"d": other}, WORDS)
     assert told(crowd, "d mostly says Y where the result has X: they may have switched the labels")
     assert not told(crowd, "a mostly says")
 

@@ -41,7 +41,7 @@ from seqtruth.data.scheme import Scheme
 from seqtruth.kernels.arrays import F64, I64, Bool
 from seqtruth.kernels.chain import FORBIDDEN, Chain, Posterior, forward_backward
 from seqtruth.kernels.spans import OUTSIDE
-from seqtruth.methods.abstention import Silence
+from seqtruth.methods.abstention import MOST_TYPES, Silence
 from seqtruth.methods.dependence import Copies
 from seqtruth.methods.marked import Marked
 
@@ -49,8 +49,9 @@ from seqtruth.methods.marked import Marked
 SLIP = 0.05
 #: Power of label chain and class prior: what is legal, and half of what is usual.
 CHAIN = 0.5
-#: Rounds of EM.
-ROUNDS = 8
+#: Rounds of EM; and of a crowd whose sources are silent though they speak of most types: people who miss
+#: much. They err alike, and further rounds would take what only one of them sees for an error.
+ROUNDS, FEW_ROUNDS = 8, 2
 #: How labels can be related, see :func:`_relations`.
 RIGHT, RIGHT_TYPE, RIGHT_PLACE, NEITHER, MISSED, RIGHTLY_OUTSIDE, INVENTED = range(7)
 
@@ -105,15 +106,17 @@ def first_vote(told: Told) -> F64:
     """float64[A, L]: shares of the votes, ``O`` weighed by the types that it would deny."""
     marked, scheme = told.marked, told.marked.scheme
     votes = np.zeros((len(marked.at), len(scheme.labels)))
-    labels = marked.labels
-    np.add.at(votes, (labels.token, labels.tag), told.copies.weight[labels.annotator])
+    labels, border = marked.labels, marked.border
+    weight = told.copies.weight[labels.annotator]
+    np.add.at(votes, (labels.token, labels.tag), weight)
     if scheme.outside >= 0:
         named = votes.copy()
         named[:, scheme.outside] = 0.0
         share = named / np.maximum(named.sum(axis=1, keepdims=True), 1e-12)
-        votes[:, scheme.outside] *= (
-            share @ np.append(told.silence.first_weight, 0.0)[scheme.type_of]
-        )
+        beside = np.bincount(labels.token[border], weight[border], minlength=len(votes))
+        by_type = (told.silence.first_weight, told.silence.border_weight)
+        silent, cut = (share @ np.append(one, 0.0)[scheme.type_of] for one in by_type)
+        votes[:, scheme.outside] = (votes[:, scheme.outside] - beside) * silent + beside * cut
     given = np.flatnonzero(told.known >= 0)
     votes[given] = 0.0
     votes[given, told.known[given]] = 1.0
@@ -126,7 +129,8 @@ def learn_population(told: Told) -> Population:
     posterior = first_vote(told)
     pairs = _vote_pairs(marked, posterior)
     slips = slips_of(scheme, told.silence.open)
-    for _ in range(ROUNDS):
+    misses = told.silence.open.any() and marked.breadth >= MOST_TYPES
+    for _ in range(FEW_ROUNDS if misses else ROUNDS):
         counts = marked.counts(posterior)
         a = pseudo_counts(counts, told)
         table = log_table(a, slips, told.copies.weight)

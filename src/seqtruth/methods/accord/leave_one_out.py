@@ -17,7 +17,7 @@ import numpy as np
 from seqtruth.data.spans import extract
 from seqtruth.kernels.arrays import F64, I32, I64, Tags
 from seqtruth.kernels.chain import viterbi
-from seqtruth.methods.abstention import Silence
+from seqtruth.methods.abstention import MOST_TYPES, Silence
 from seqtruth.methods.accord.annotators import stretch_chain
 from seqtruth.methods.accord.opinions import Opinion
 from seqtruth.methods.dependence import Copies
@@ -25,9 +25,9 @@ from seqtruth.methods.marked import Marked
 
 #: Differences of F1 below this do not count.
 STEP = 0.005
-#: Sources that speak of fewer types than this share are no judges where nothing is known about silence.
-SPEAKS = 0.5
-#: The same for a single type: sources that cover less of it.
+#: Differences of F1 above this do where only pairs of annotators can be compared.
+CLEARLY = 0.01
+#: Sources that cover less of a single type are no judges where nothing is known about silence.
 COVERS = 0.35
 
 
@@ -97,22 +97,24 @@ def may_judge(marked: Marked, silence: Silence) -> bool:
     if silence.known.any():
         return True
     if len(marked.scheme.types) > 1:
-        return bool((marked.claims > 0).mean() >= SPEAKS)
+        return marked.breadth >= MOST_TYPES
     return bool(np.average(silence.coverage.mean(axis=0), weights=claims + 1e-9) >= COVERS)
 
 
-def choose(scores: Mapping[str, float], heard: str) -> str:
+def choose(scores: Mapping[str, float], heard: str, pairs: bool = False) -> str:
     """The option to believe, by the F1 of each.
 
     A predictor is heard unless annotators contradict it (its best option is more than :data:`STEP`
     below the best without it): they miss the same hard things, which a predictor finds and they
-    cannot confirm. The annotator model beside it is the one that is better without it; with it their
-    common omissions blur the comparison.
+    cannot confirm. Beside it stands one of the annotators' models, not their mean, which annotators like
+    better than it deserves: the one that is better with the predictor.
 
     Parameters
     ----------
     scores : F1 by name.
     heard : ending of the names of options with a predictor.
+    pairs : nothing is judged by three, so that nobody knows what annotators miss together; a predictor
+        must then be better by :data:`CLEARLY`.
 
     Examples
     --------
@@ -124,9 +126,9 @@ def choose(scores: Mapping[str, float], heard: str) -> str:
     with_it = [name for name in scores if name.endswith(heard)]
     without = [name for name in scores if name not in with_it]
     best = max(without, key=scores.__getitem__)
-    if with_it and max(scores[name] for name in with_it) >= scores[best] - STEP:
-        models = [name for name in without if name + heard in scores and name != "both"]
-        return max(models, key=scores.__getitem__) + heard
+    least = scores[best] + (CLEARLY if pairs else -STEP)
+    if with_it and max(scores[name] for name in with_it) >= least:
+        return max((n for n in with_it if n != "both" + heard), key=scores.__getitem__)
     return best
 
 

@@ -59,6 +59,8 @@ FEW = 20
 ENOUGH = 50
 #: Tables of the sequential model hold at most so many numbers (half a gigabyte).
 LARGEST_TABLE = 1 << 26
+#: Options without a model of sequences.
+WITHOUT_SEQUENCE = ("annotators", "confusion")
 #: Ending of the names of options with a predictor.
 HEARD = "+predictor"
 
@@ -100,6 +102,8 @@ class Run:
         #: Whether annotators can tell the options apart, and whether a predictor is among them.
         self.judged = marked.places >= FEW and may_judge(marked, silence)
         self.hears = bool(self.members) and self.judged and marked.places >= ENOUGH
+        if not silence.known.any() and not self.hears and method.abstain is not None:
+            self.told = self.told._replace(silence=_nobody_can_tell(silence))
         self.share = method.evidence or (0.5 if self.hears else 1.0)
 
     @property
@@ -221,7 +225,12 @@ class Run:
             name, only = next(iter(found.items()))
             return name, only, {}
         scores = {name: self.judge.f1(option) for name, option in found.items()}
-        name = choose(scores, HEARD)
+        pairs = not self.told.silence.known.any()
+        if pairs:  # one's habits are all there is to judge the other's sequences by
+            scores = {
+                n: f1 for n, f1 in scores.items() if n.removesuffix(HEARD) in WITHOUT_SEQUENCE
+            }
+        name = choose(scores, HEARD, pairs)
         log.info("chosen: %s", name)
         return name, found[name], scores
 
@@ -362,6 +371,12 @@ class Run:
         return all_notices(self.told, tags, confusion, name.endswith(HEARD))
 
 
+def _nobody_can_tell(silence: Silence) -> Silence:
+    """Where lone claims can be judged by nobody and no predictor, each is worth naming."""
+    none = np.zeros_like(silence.first_weight)
+    return silence._replace(open=np.ones_like(silence.open), first_weight=none, border_weight=none)
+
+
 def _all_votes(silence: Silence) -> Silence:
     """As if every ``O`` were a vote."""
     return silence._replace(
@@ -369,6 +384,7 @@ def _all_votes(silence: Silence) -> Silence:
         seldom=np.zeros_like(silence.seldom),
         open=np.zeros_like(silence.open),
         first_weight=np.ones_like(silence.first_weight),
+        border_weight=np.ones_like(silence.border_weight),
     )
 
 
