@@ -16,6 +16,7 @@ from seqtruth.methods.accord.calibration import (
     confirmed_lines,
     finished,
     known_lines,
+    raised_lines,
     with_confidence,
 )
 from seqtruth.methods.accord.opinions import Opinion
@@ -146,7 +147,7 @@ def outcome(run: Run, state: State, tagger: Tagger | None = None) -> Outcome:
     tagger = run.tagger(state, name, found.tags) if tagger is None else tagger
     judged = run.judge_unlabelled(tagger, found)
     confusion = run.confusion(found.marginals)
-    lines = _lines(run, name, opinion)
+    lines = _lines(run, name, opinion, found)
     confidence = finished(found, lines.now, run.offsets, run.crowd.scheme, run.known)
     for text in run.notices(name, found.tags, confusion):
         warnings.warn(text, DataWarning, stacklevel=2)
@@ -175,7 +176,7 @@ class _Lines(NamedTuple):
     now: Lines | None
 
 
-def _lines(run: Run, name: str, opinion: Opinion) -> _Lines:
+def _lines(run: Run, name: str, opinion: Opinion, found: Decoded) -> _Lines:
     scheme, offsets, known = run.crowd.scheme, run.offsets, run.known
     if not run.method.calibrate:
         return _Lines(None, None)
@@ -186,6 +187,7 @@ def _lines(run: Run, name: str, opinion: Opinion) -> _Lines:
         return run.decode(name, opinion, scores, at)
 
     first = confirmed_lines(run.told, opinion.table, opinion.share, free, decode)
+    first = raised_lines(first, found, run.told.silence, scheme)
     if known is None or not (known >= 0).any():
         return _Lines(first, first)
     return _Lines(first, known_lines(first, decode(free, offsets), known, offsets, scheme))

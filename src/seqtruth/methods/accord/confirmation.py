@@ -155,6 +155,23 @@ def fit_scaled(confidence: F64, right: Bool, scale: F64, prior: Line) -> Line:
     return Line(float(w[0]), float(w[1]), prior.ceiling)
 
 
+def raised(line: Line, confidence: F32, least: float) -> Line:
+    """The line with an intercept so high that these are right at least this often.
+
+    >>> up = raised(Line(1.0, -3.0), np.array([0.5, 0.6], np.float32), 0.85)
+    >>> round(float(up(np.array([0.5, 0.6])).mean()), 3)
+    0.85
+    """
+    if not len(confidence) or line(confidence).mean() >= least or line.ceiling <= least:
+        return line
+    low, high = line.intercept, line.intercept + 2 * SUREST
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        enough = replace(line, intercept=middle)(confidence).mean() >= least
+        low, high = (low, middle) if enough else (middle, high)
+    return replace(line, intercept=high)
+
+
 def _recall(verdicts: SpanVerdicts, n_annotators: int, n_types: int) -> F64:
     """float64[W, K]: how many of the spans that others mark alike each annotator finds."""
     some = verdicts.support[verdicts.support >= 1]
