@@ -224,14 +224,14 @@ def _add_outputs(app: FastAPI, desk: Desk, doors: Doors, learner: Any) -> None:
         """How far it is, what is expected of more decisions, and what the labels learnt."""
         return desk.progress() | ({} if learner is None else {"learning": learner.status()})
 
-    @app.post("/api/learn", tags=["progress"])
-    def learn(person: Person = who) -> dict[str, Any]:
-        """Learn from the decisions now."""
+    @app.post("/api/learn", tags=["progress"], responses=_CONFLICT)
+    def learn(given: messages.Learn, person: Person = who) -> dict[str, Any]:
+        """Learn from the decisions now: update, or fit everything anew."""
         if learner is None:
             raise HTTPException(
                 409, "this desk does not learn: the annotators' labels are not there"
             )
-        learner.ask()
+        learner.ask(given.refit)
         return dict(learner.status())
 
     @app.get("/api/agreement", tags=["progress"])

@@ -36,7 +36,8 @@ class Learner:
     def __init__(self, opened: Opened, every: int = 10) -> None:
         self.desk, self.every = opened.desk, every
         self.source, self.target = opened.source, opened.folder / LEARNT
-        self._since, self._again, self._running = 0, False, False
+        self._since, self._running = 0, False
+        self._next: str | None = None
         self._error: str | None = None
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -49,12 +50,17 @@ class Learner:
         if due:
             self.ask()
 
-    def ask(self) -> None:
-        """Learn now, or once more after what is running."""
+    def ask(self, refit: bool = False) -> None:
+        """Learn now, or once more after what is running.
+
+        Parameters
+        ----------
+        refit : fit everything anew, predictor included.
+        """
         with self._lock:
             self._since = 0
+            self._next = "refit" if refit or self._next == "refit" else "update"
             if self._running:
-                self._again = True
                 return
             self._running = True
         threading.Thread(target=self._work, name="learning", daemon=True).start()
@@ -81,19 +87,19 @@ class Learner:
 
     def _work(self) -> None:
         while True:
+            with self._lock:
+                how, self._next = self._next, None
+                if how is None:
+                    self._running = False
+                    return
             try:
                 self._error = None
-                self._learn()
+                self._learn(how)
             except Exception as error:  # the server goes on; the page says so
                 log.warning("learning failed: %s", error)
                 self._error = f"Learning failed: {error}"
-            with self._lock:
-                if not self._again or self._error:
-                    self._running = False
-                    return
-                self._again = False
 
-    def _learn(self) -> None:
+    def _learn(self, how: str) -> None:
         desk, counts = self.desk, self.desk.store.counts()
         known = desk.gold()
         before = desk.labels()
@@ -102,7 +108,7 @@ class Learner:
             np.save(tags, known.tags, allow_pickle=False)
             command = [sys.executable, "-m", "seqtruth.review.relearning"]
             self._process = subprocess.Popen(
-                [*command, str(self.source), str(tags), str(self.target)],
+                [*command, str(self.source), str(tags), str(self.target), how],
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             )  # fmt: skip
             _, said = self._process.communicate()
@@ -115,7 +121,7 @@ class Learner:
         changes, changed = what_changed(before, desk.labels(), known.tags)
         ahead = desk.outlook()
         facts = {
-            "decisions": counts["decisions"], "changed": changed, "changes": changes,
+            "decisions": counts["decisions"], "how": how, "changed": changed, "changes": changes,
             "foreseen": foreseen(rounds, counts["decisions"]),
             **{name: ahead[name] for name in ("f1", "after_50", "after_100")},
         }  # fmt: skip

@@ -80,6 +80,12 @@ class Undo(Message):
     undoes: Batch | None = None
 
 
+class Learn(Message):
+    """How to learn: an update, or (``refit``) everything anew, predictor included."""
+
+    refit: bool = False
+
+
 class SignIn(Message):
     """Name and password."""
 

@@ -1,4 +1,4 @@
-"""A process of its own that fits anew: ``python -m seqtruth.review.relearning RESULT KNOWN OUT``.
+"""A process of its own that fits anew: ``python -m seqtruth.review.relearning RESULT KNOWN OUT HOW``.
 
 The server goes on answering beside it. Nothing is handed over but files.
 """
@@ -17,7 +17,7 @@ from seqtruth.result import Result
 from seqtruth.review.learning import relearn
 
 
-def main(source: str, known: str, target: str) -> None:
+def main(source: str, known: str, target: str, how: str) -> None:
     """Read a saved result (with its crowd) and known tags, fit, and save.
 
     Parameters
@@ -25,6 +25,7 @@ def main(source: str, known: str, target: str) -> None:
     source : the saved result.
     known : tags of all tokens as a ``.npy`` file, -1 where nothing is known.
     target : where to save.
+    how : ``update``, or ``refit`` for everything anew, predictor included.
     """
     with suppress(OSError, AttributeError):
         os.nice(10)
@@ -32,7 +33,8 @@ def main(source: str, known: str, target: str) -> None:
     if result.crowd is None:
         raise DataError("the result does not know who said what", where=source)
     tags = np.load(known, allow_pickle=False)
-    found = relearn(result, result.crowd, Labelling(result.corpus, result.scheme, tags))
+    labels = Labelling(result.corpus, result.scheme, tags)
+    found = relearn(result, result.crowd, labels, refit=how == "refit")
     found.save(target)
 
 

@@ -91,7 +91,7 @@ class Replay:
             if self.every and k % self.every == 0:
                 known = labelling(self.decided, self.result.corpus, self.result.scheme)
                 log.info("%s: fit after %d decisions", self.strategy, k)
-                self.result = self.learn(self.result, self.crowd, known, seed=self.seed)
+                self.result = self.learn(self.first, self.crowd, known, seed=self.seed)
                 self._look()
             if k % step == 0 or k == n:
                 yield self.point(k)

@@ -187,7 +187,11 @@ def serve(opened: Opened, address: Address, ready: Any = None, learner: Any = No
     if ready is not None:
         shown = "127.0.0.1" if address.host in ("0.0.0.0", "::") else address.host
         ready(f"http://{shown}:{port}/" + ("" if team else f"?token={token}"))
-    uvicorn.Server(config).run(sockets=[listening])
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        if learner is not None:
+            learner.stop()
 
 
 def _listen(address: Address) -> socket.socket:

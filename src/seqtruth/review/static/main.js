@@ -165,7 +165,7 @@ async function progress() {
     const { counts } = found;
     const f1 = found.outlook ? ` · expected F1 ${(100 * found.outlook.f1).toFixed(1)}` : "";
     by("progress").textContent = `${counts.decisions} decisions${f1}${found.learning?.running ? " · learning …" : ""}`;
-    if (!by("learning").hidden) fill(by("learning"), outlook(found, () => once(async () => { await post("/api/learn"); say("Learning in the background."); progress(); })));
+    if (!by("learning").hidden) fill(by("learning"), outlook(found, (refit) => once(async () => { await post("/api/learn", { refit }); say("Learning in the background."); progress(); })));
   } catch (error) { if (error.status === 401) signIn(); }
 }
 

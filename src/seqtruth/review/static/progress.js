@@ -15,7 +15,8 @@ export function outlook(found, learn) {
   }
   if (learning) {
     parts.push(el("h3", {}, "Learning"), el("p", {}, learning.running ? "The labels are learning in the background." : learning.told ?? "Nothing learnt yet."),
-      learning.error ? el("p", { class: "warn" }, learning.error) : null, el("p", {}, el("button", { type: "button", onclick: learn, disabled: learning.running }, "Learn now")));
+      learning.error ? el("p", { class: "warn" }, learning.error) : null, el("p", { class: "row" }, el("button", { type: "button", onclick: () => learn(false), disabled: learning.running }, "Learn now"),
+        el("button", { type: "button", onclick: () => learn(true), disabled: learning.running }, "Fit everything anew")));
   }
   if (rounds.length) {
     parts.push(el("h3", {}, "Rounds"), el("table", {}, el("thead", {}, el("tr", {}, ["decisions", "labels changed", "F1 foreseen", "F1 then"].map((name) => el("th", { scope: "col" }, name)))),

@@ -61,11 +61,13 @@ export class Sentence {
     const token = event.target.closest("[data-token]");
     if (!token) return;
     const number = Number(token.dataset.token);
-    if (event.shiftKey) this.anchor = this.anchor ?? this.cursor;
-    else this.anchor = null;
-    this.cursor = number;
     const selected = window.getSelection();
-    if (selected && !selected.isCollapsed) {
+    if (event.shiftKey) {
+      this.anchor = this.anchor ?? this.cursor;
+      selected?.removeAllRanges(); // the browser's own begins where the text was drawn last
+    } else this.anchor = null;
+    this.cursor = number;
+    if (selected && !selected.isCollapsed) { // dragged over
       const ends = [selected.anchorNode, selected.focusNode].map((node) => node?.parentElement?.closest("[data-token]"));
       if (ends[0] && ends[1] && this.place.contains(ends[0]) && this.place.contains(ends[1])) {
         [this.anchor, this.cursor] = ends.map((end) => Number(end.dataset.token));

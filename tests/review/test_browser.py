@@ -1,0 +1,215 @@
+"""The page in headless Chromium: by keyboard, by mouse, on a phone, two at once, with hostile text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seqtruth as st
+from browser import PHONE, axe_faults, chromium, page_of
+from review.conftest import small_crowd
+from review.running import Server, running
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+EVIL = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "\u202eevil",
+    "عربي",
+    "{{7*7}}",
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+def hostile_crowd() -> Crowd:
+    """Markup, reversed writing, a right-to-left sentence and a very long one; also in the names."""
+    words = [EVIL, ["مدينة", "نيويورك", "كبيرة"], [f"w{k}" for k in range(3000)]]
+    first = [["B-A", "O", "B-B", "O", "O"], ["O", "B-A", "O"], ["B-A", *["O"] * 2999]]
+    second = [["B-B", "O", "O", "B-A", "O"], ["O", "B-B", "O"], ["B-B", *["O"] * 2999]]
+    crowd = Crowd.of({"<b>ann</b>": first, "bob": second, "cat": first}, words)
+    corpus = Corpus.of(words, [f"<i>{k}</i>" for k in range(3)], ["<u>d</u>"] * 3)
+    return Crowd(
+        corpus, crowd.scheme, crowd.annotators, crowd.row_sentence, crowd.row_annotator, crowd.tags
+    )
+
+
+def saved(crowd: Crowd, folder: Path) -> Path:
+    target = folder / "result.seqtruth"
+    st.aggregate(crowd, "mv").save(target, crowd=True)
+    return target
+
+
+def asked(page: Any) -> str:
+    page.wait_for_selector("main[aria-busy=false]")
+    return str(page.inner_text("main h2"))
+
+
+def decided(server: Server) -> int:
+    with server.client() as client:
+        return int(client.get("/api/progress").json()["counts"]["decisions"])
+
+
+def wait_for(page: Any, text: str) -> None:
+    page.wait_for_function(
+        "text => document.querySelector('#message').textContent.includes(text)", arg=text
+    )
+
+
+def test_a_whole_review_by_keyboard(browser: Any, tmp_path: Path) -> None:
+    with running(saved(small_crowd(), tmp_path)) as server, page_of(browser) as page:
+        page.goto(server.url)
+        assert "token" not in page.url
+        asked(page)
+        assert axe_faults(page) == []
+        page.keyboard.press("?")
+        page.wait_for_selector("#help[open]")
+        assert axe_faults(page) == []
+        page.keyboard.press("Escape")
+        page.keyboard.press("/")
+        page.keyboard.type("Lane")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("main h2:has-text('s0')")
+        page.keyboard.press("Escape")
+        for _ in range(9):
+            page.keyboard.press("ArrowLeft")
+        page.keyboard.press("2")  # York is an ORG
+        page.keyboard.press("n")
+        page.keyboard.press("}")  # Ada Lane, not Ada; or the other way round
+        page.keyboard.press("{")
+        page.keyboard.press("Enter")
+        wait_for(page, "Kept")
+        asked(page)
+        with server.client() as client:
+            event = client.get("/api/history").json()[0]
+        assert event["after"]["spans"][0] == [0, 1, "ORG"]
+        page.keyboard.press("u")
+        wait_for(page, "Undone")
+        page.reload()
+        asked(page)
+        assert decided(server) == 0
+        for _ in range(12):
+            page.wait_for_selector("main[aria-busy=false]")
+            if "Nothing left" in asked(page):
+                break
+            before = decided(server)
+            page.keyboard.press("a")
+            for _ in range(300):
+                if decided(server) > before:
+                    break
+                page.wait_for_timeout(100)
+            page.wait_for_timeout(300)
+        assert "Nothing left" in asked(page)
+        assert all(url.startswith(server.base) for url in page.asked)
+
+
+def test_by_mouse_and_what_is_exported(browser: Any, tmp_path: Path) -> None:
+    with running(saved(small_crowd(), tmp_path)) as server, page_of(browser) as page:
+        page.goto(server.url)
+        asked(page)
+        page.click("#show-queue")
+        page.click("#show-learning")
+        page.wait_for_selector("#learning h2")
+        page.wait_for_selector("#questions button")
+        assert axe_faults(page) == []
+        page.click("#filter-box summary")
+        page.fill("[name=search]", "Lane")
+        page.click("#filters button[type=submit]")
+        page.wait_for_selector("main h2:has-text('s0')")
+        page.click("[data-token='0']")
+        page.click(".types button:has-text('ORG')")
+        page.click("[data-token='2']")
+        page.click("#erase")
+        page.click("[data-token='2']")
+        page.click("[data-token='3']", modifiers=["Shift"])
+        page.click(".types button:has-text('PER')")
+        page.click("#accept")
+        wait_for(page, "Kept")
+        page.click("#show-out")
+        assert axe_faults(page) == []
+        page.select_option("[name=format]", "conll")
+        with page.expect_download() as coming:
+            page.click("#export button[value=go]")
+        text = Path(coming.value.path()).read_text()
+        assert "York\tB-ORG" in text and "Ada\tB-PER\nLane\tI-PER" in text
+
+
+def test_a_group_on_a_phone(browser: Any, tmp_path: Path) -> None:
+    with (
+        running(saved(small_crowd(), tmp_path)) as server,
+        page_of(browser, viewport=PHONE, has_touch=True, color_scheme="dark") as page,
+    ):
+        page.goto(server.url)
+        asked(page)
+        page.tap("#show-queue")
+        page.tap("#filter-box summary")
+        page.select_option("[name=kind]", "form")
+        page.tap("#filters button[type=submit]")
+        page.wait_for_selector(".members li")
+        n = page.locator(".members li").count()
+        assert n >= 2
+        page.locator(".members input").nth(1).tap()
+        page.tap(".types button:has-text('ORG')")
+        assert axe_faults(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        page.tap("#accept")
+        wait_for(page, "Kept")
+        with server.client() as client:
+            events = client.get("/api/history").json()
+        assert len(events) == n - 1
+        assert all(one["after"]["spans"][0][2] == "ORG" for one in events)
+
+
+def test_hostile_right_to_left_and_long_text(browser: Any, tmp_path: Path) -> None:
+    with running(saved(hostile_crowd(), tmp_path)) as server, page_of(browser) as page:
+        page.on("dialog", lambda dialog: page.faults.append(f"dialog {dialog.message}"))
+        page.goto(server.url)
+        asked(page)
+        page.click("#show-queue")
+        for name in ("s-0", "s-1", "s-2"):
+            number = int(name[2:])
+            page.click(f"#questions button:has-text('{['alert', 'مدينة', 'w0'][number]}')")
+            page.wait_for_selector(f"main h2:has-text('<i>{number}</i>')")
+            assert page.locator("main script, main img, main b, main i:has(*)").count() == 0
+        assert page.locator("[data-token]").count() == 3000
+        page.click("#questions button:has-text('مدينة')")
+        page.wait_for_selector("main h2:has-text('<i>1</i>')")
+        assert (
+            page.evaluate("getComputedStyle(document.querySelector('main .card')).direction")
+            == "rtl"
+        )
+        page.keyboard.press("Enter")
+        wait_for(page, "Kept")
+        assert decided(server) == 1
+
+
+def test_two_reviewers_at_once(browser: Any, tmp_path: Path) -> None:
+    from seqtruth.review.server import open_desk
+
+    result = saved(small_crowd(), tmp_path)
+    people = open_desk(result).people
+    people.add("ann", "a long password", "lead")
+    people.add("bob", "a long password")
+    with running(result) as server, page_of(browser) as ann, page_of(browser) as bob:
+        for page, name in ((ann, "ann"), (bob, "bob")):
+            page.goto(server.url)
+            page.fill("[name=name]", name)
+            page.fill("[name=password]", "a long password")
+            page.click("main button")
+            page.wait_for_selector("#asked, main .card h2:has-text('Nothing left')")
+            page.faults.clear()  # the browser notes the 401 that made it ask for a password
+        bob.click("#show-queue")
+        bob.wait_for_selector("#questions :text('with ann')")
+        ann.keyboard.press("Enter")
+        wait_for(ann, "Kept")
+        bob.reload()
+        asked(bob)
