@@ -1,4 +1,4 @@
-# Three commands: make demo, make test, make lint (and make bench, make dist). All work in .venv, which they
+# Three commands: make demo, make test, make lint (and make bench, make attack, make dist). All work in .venv, which they
 # make themselves.
 PYTHON ?= python3
 EXTRAS ?=
@@ -13,7 +13,7 @@ GROUPS := test
 SELECT := -m "not slow"
 endif
 
-.PHONY: demo review test lint bench dist clean
+.PHONY: demo review test lint bench attack dist clean
 
 demo: .venv/core
 	$(BIN)/seqtruth demo -o demo-output
@@ -40,6 +40,12 @@ bench: .venv/core
 	$(PIP) -e '.[bench,spark]'
 	$(BIN)/python -m bench
 
+# 200,000 mutated inputs, 20,000 archives, 200 kills, hostile places; goes on where it was stopped.
+# ARGS="--minutes 10 --workers 1"
+attack: .venv/core
+	$(PIP) -e '.[test,torch]'
+	PYTHONPATH=. $(BIN)/python -m tests.attack $(ARGS)
+
 # Wheel and sdist, and the wheel tried in an empty environment.
 dist: .venv/core
 	$(PIP) build
@@ -53,4 +59,4 @@ dist: .venv/core
 	touch $@
 
 clean:
-	rm -rf .venv demo-output dist
+	rm -rf .venv demo-output dist attack-output

@@ -21,13 +21,13 @@ from seqtruth.errors import SeqTruthError, SeqTruthWarning
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns the exit code (and leaves with it when run as a program)."""
-    from seqtruth.cli.app import app
-
     _stand_in_for_closed()
     warnings.simplefilter("always", SeqTruthWarning)
     warnings.showwarning = _show_warning
-    _plain_help()
     try:
+        from seqtruth.cli.app import app
+
+        _plain_help()
         stopped = app(args=arguments, standalone_mode=False)  # the parser catches Ctrl-C itself
         sys.stdout.flush()
         code = stopped if isinstance(stopped, int) else 0
@@ -37,10 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         code = 130
     except MemoryError:
-        note(
-            "error: not enough memory; try --engine stream, a method without a predictor, or fewer documents"
-        )
-        code = 2
+        code = _too_little_memory()
     except BrokenPipeError:
         _drop_stdout()
         code = 0
@@ -55,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
             _drop_stdout()
             code = 0
     except Exception as error:
-        code = _usage(error)
+        code = _too_little_memory() if _NO_MEMORY.search(str(error)) else _usage(error)
     if code == 130:
         note("interrupted")
     if isinstance(getattr(sys.stdout, "buffer", None), _Closed):
@@ -63,6 +60,19 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments is None:
         sys.exit(code)
     return code
+
+
+#: How libraries, the loader of libraries and the system say it where they have no MemoryError.
+_NO_MEMORY = re.compile(
+    r"failed to map segment|[Cc]annot allocate memory|can't start new thread|[Oo]ut of memory|bad_alloc"
+)
+
+
+def _too_little_memory() -> int:
+    note(
+        "error: not enough memory; try --engine stream, a method without a predictor, or fewer documents"
+    )
+    return 2
 
 
 def _as_options(text: str) -> str:

@@ -233,11 +233,18 @@ def _of_parts(result: Any) -> dict[str, Any]:
 
 
 def print_labels(crowd: Crowd) -> None:
-    """CoNLL on standard output, refused where it would not read back as it is."""
+    """CoNLL on standard output, refused where it would not read back as it is.
+
+    On a terminal, control characters are shown and not obeyed; a pipe or file gets what there is.
+    """
+    from seqtruth.cli.display import harmless
     from seqtruth.io.formats.conll.columns import check_writable, conll_chunks
 
     if crowd.n_tokens:
         check_writable(crowd)
+    shown = sys.stdout.isatty()
     for chunk in conll_chunks(crowd):
+        if shown:
+            chunk = harmless(chunk.decode()).encode()
         sys.stdout.buffer.write(chunk)
     sys.stdout.buffer.flush()
