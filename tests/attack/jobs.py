@@ -20,7 +20,7 @@ from seqtruth.cli import describe
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import SeqTruthError, SeqTruthWarning
 from seqtruth.history import Step
-from seqtruth.methods import AggSLC, MajorityVote
+from seqtruth.methods import Accord, AggSLC, MajorityVote
 from seqtruth.predictors import CRF
 from tests.attack import archives, mutators
 from tests.attack.opening import checkpointed, crowd, opened
@@ -87,7 +87,10 @@ def saved() -> dict[str, archives.Members]:
         assert result.tagger is not None
         result.save(place / "result", crowd=True)
         result.tagger.save(place / "tagger")
-        found = {kind: archives.members(place / kind) for kind in ("result", "tagger")}
+        # a result that keeps its model, and can go on from it
+        Accord(predictor=None).fit(crowd()).save(place / "fitted", crowd=True)
+        kinds = ("result", "tagger", "fitted")
+        found = {kind: archives.members(place / kind) for kind in kinds}
         for kind, method in checkpointed().items():
             kept: list[archives.Members] = []
 
@@ -105,7 +108,7 @@ def archive_of(number: int) -> tuple[str, Callable[[Path], Path]]:
     draw = Random(f"archive {number}")
     kinds = list(saved())
     # results and taggers are opened in a moment and are what people send each other: every second one
-    kind = ("result", "tagger")[number // 2 % 2] if number % 2 else kinds[number // 2 % len(kinds)]
+    kind = kinds[number // 2 % 3] if number % 2 else kinds[number // 2 % len(kinds)]
     content = archives.mutated(saved()[kind], draw)
     damage = draw.random() < 0.15
 

@@ -6,6 +6,7 @@ A line of standard input names what to do and a file; a line of standard output 
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import sys
 import warnings
@@ -68,9 +69,14 @@ def checkpointed() -> dict[str, Aggregator]:
 
 def opened(kind: str, path: Path) -> None:
     """Open a file and use all of it."""
-    if kind == "result":
+    if kind in ("result", "fitted"):
         found = st.Result.load(path)
         str(found), str(found.history), found.spans(), found.span_confidence()
+        if found.fitted is not None and found.crowd is not None:
+            with contextlib.suppress(
+                SeqTruthError
+            ):  # opened it was; that it does not go on is no fault
+                found.update(withdraw=[found.crowd.annotators[0]])
     elif kind == "tagger":
         st.Tagger.load(path).tag(WORDS)
     else:

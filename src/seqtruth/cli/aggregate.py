@@ -77,7 +77,6 @@ def aggregate(
     quiet: Quiet = False,
 ) -> None:
     """Turn many annotators' labels into one labelling, a trust list and a tagger."""
-    from seqtruth.atomic import together
     from seqtruth.methods import make_method
 
     if resume and checkpoint is None:
@@ -107,12 +106,8 @@ def aggregate(
         result: Any = chosen.fit(crowd, _truth(gold, scheme), checkpoint=checkpoint, resume=resume)
         if (said := config_of(context)) is not None:
             result = replace(result, provenance={**result.provenance, "config": said})
-        with together():
-            if engine != "memory":
-                result.write(output)
-            written = write_outputs(
-                result, target, out_format, report, save, tagger, labels_written=engine != "memory"
-            )
+        labels = target if engine == "memory" else output
+        written = write_outputs(result, labels, out_format, report, save, tagger)
     seconds = time.perf_counter() - began
     if as_json:
         print_json(summary(result, seconds, written))

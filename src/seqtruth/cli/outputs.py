@@ -174,20 +174,21 @@ def check_tagger(tagger: Path | None, method: Aggregator) -> None:
 
 def write_outputs(
     result: Any,
-    output: Path | None,
+    output: Path | str | None,
     out_format: str | None,
     report: Path | None,
     save: Path | None,
     tagger: Path | None,
     scores: Any = None,
-    labels_written: bool = False,
 ) -> list[str]:
     """Write what was asked for, all of it or nothing; returns the names."""
     from seqtruth.atomic import together
 
     with together():
-        if output is not None and not labels_written:
-            result.write(output, out_format)
+        if output is not None:
+            # of a crowd in parts: Parquet, in a place that need not be on this machine
+            how = () if isinstance(output, str) else (out_format,)
+            result.write(output, *how)
         if report is not None:
             result.report(report, scores=scores)
         if save is not None:
