@@ -27,6 +27,7 @@ from seqtruth.plural import count
 from seqtruth.predictors.tagger import Tagger
 
 if TYPE_CHECKING:
+    from seqtruth.decisions import AnnotatorReport, Explanation, Plan, Triage
     from seqtruth.metrics import Evaluation
 
 __all__ = ["Annotators", "Result", "Span"]
@@ -245,6 +246,48 @@ class Result(Labelling):
         found: Result = _room("decisions").update(
             self, new, known=known, remove=remove, withdraw=withdraw, reach=reach, retrain=retrain,
         )  # fmt: skip
+        return found
+
+    def triage(self, accept: float = 0.95, gold: Any = None) -> Triage:
+        """What can be accepted at a precision, and what people should see: :func:`seqtruth.decisions.triage`.
+
+        Parameters
+        ----------
+        accept : the precision wanted.
+        gold : true labels of some sentences, by which confidences are corrected.
+        """
+        found: Triage = _room("decisions").triage(self, accept, gold)
+        return found
+
+    def next_labels(self, n: int = 100, **options: Any) -> Plan:
+        """Where one more label helps most, and whose: :func:`seqtruth.decisions.next_labels`.
+
+        Parameters
+        ----------
+        n : how many labels.
+        options : ``costs``, ``candidates``, ``budget``.
+        """
+        found: Plan = _room("decisions").next_labels(self, n, **options)
+        return found
+
+    def explain(self, sentence: str | int) -> Explanation:
+        """Why a sentence has its labels: :func:`seqtruth.decisions.explain`.
+
+        Parameters
+        ----------
+        sentence : its id, or its number.
+        """
+        found: Explanation = _room("decisions").explain(self, sentence)
+        return found
+
+    def annotator_report(self, **options: Any) -> AnnotatorReport:
+        """Whom to trust, and why: :func:`seqtruth.decisions.annotators`.
+
+        Parameters
+        ----------
+        options : ``costs``, ``seed``.
+        """
+        found: AnnotatorReport = _room("decisions").annotators(self, **options)
         return found
 
     def save(self, path: str | Path, crowd: bool = False) -> None:

@@ -14,6 +14,7 @@ from seqtruth.cli.aggregate import aggregate
 from seqtruth.cli.agreement import agreement
 from seqtruth.cli.compare import compare
 from seqtruth.cli.datasets import datasets
+from seqtruth.cli.decide import annotators, explain, next_, triage, update
 from seqtruth.cli.display import first_use, harmless, note, print_json, progress, table
 from seqtruth.cli.options import (
     InFormat,
@@ -288,6 +289,11 @@ def demo(
         print(f"{output / name}  {what}")
 
 
+app.command()(triage)
+app.command("next")(next_)
+app.command()(update)
+app.command()(explain)
+app.command()(annotators)
 app.command()(review)
 app.add_typer(datasets)
 app.command()(reproduce)

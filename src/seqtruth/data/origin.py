@@ -32,6 +32,7 @@ class Origin:
     models : annotators who are models, not people.
     discontinuous : the marks in several pieces; those of annotator ``""`` are what most have.
     tokens, sentences : whether the file itself gave borders of these.
+    times : when each annotator labelled each document (ISO 8601), by annotator and document.
     """
 
     format: str = ""
@@ -40,6 +41,7 @@ class Origin:
     discontinuous: tuple[Discontinuous, ...] = ()
     tokens: bool = False
     sentences: bool = False
+    times: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -55,6 +57,8 @@ class Origin:
         return cls(
             known["format"], dict(known["records"]), tuple(known["models"]), tuple(found),
             bool(known["tokens"]), bool(known["sentences"]),
+            {str(who): {str(k): str(v) for k, v in when.items()}
+             for who, when in known.get("times", {}).items()},
         )  # fmt: skip
 
     @staticmethod
@@ -67,4 +71,13 @@ class Origin:
             tuple(dict.fromkeys(found for one in origins for found in one.discontinuous)),
             any(one.tokens for one in origins),
             any(one.sentences for one in origins),
+            _times_together(origins),
         )
+
+
+def _times_together(origins: Sequence[Origin]) -> dict[str, dict[str, str]]:
+    out: dict[str, dict[str, str]] = {}
+    for one in origins:
+        for annotator, when in one.times.items():
+            out.setdefault(annotator, {}).update(when)
+    return out

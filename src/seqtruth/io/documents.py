@@ -71,6 +71,7 @@ class Document:
     tokens, sentences : borders that the file itself gives; None where it gives none.
     where : ``file:line`` for messages.
     source : the record as it was read, for writers that put labels back into it; None where useless.
+    remarks : what to tell whoever looks at it, for tools that have room for that.
     """
 
     id: str
@@ -80,6 +81,7 @@ class Document:
     sentences: Extents | None = None
     where: str = ""
     source: Mapping[str, Any] | None = None
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass

@@ -118,6 +118,7 @@ class CrowdBuilder:
         self._waiting = _Waiting()
         self._columns = CrowdColumns()
         self._records: dict[str, str] = {}
+        self._times: dict[Who, dict[str, str]] = {}
         self._discontinuous: list[Discontinuous] = []
         self._given_tokens = self._given_sentences = False
 
@@ -148,6 +149,8 @@ class CrowdBuilder:
             waiting.pieces += pieces
             in_pieces = in_pieces or bool(pieces)
             everybody.append((who, placed))
+            if opinion.time is not None:
+                self._times.setdefault(who, {})[document.id] = opinion.time
             if opinion.seen is not None:
                 seen = [(max(0, a), min(b, len(text))) for a, b in opinion.seen]
                 waiting.pieces += [(n, a, b) for a, b in seen if a < b]
@@ -279,6 +282,7 @@ class CrowdBuilder:
             tuple(self._discontinuous),
             self._given_tokens,
             self._given_sentences,
+            {self._annotator_name(who): when for who, when in self._times.items()},
         )
 
 

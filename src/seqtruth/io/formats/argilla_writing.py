@@ -62,7 +62,7 @@ def _written(
             user = _user(opinion.annotator, notes, where)
             responses.append({"value": value, "user_id": user, "status": "submitted"})
     return {
-        "id": document.id, "fields": {field: document.text}, "metadata": {},
+        "id": document.id, "fields": {field: document.text}, "metadata": _remarks(document),
         "suggestions": {question: suggestion} if suggestion else {},
         "responses": {question: responses} if responses else {},
         "vectors": {}, "status": "completed" if responses else "pending", "_server_id": None,
@@ -82,3 +82,8 @@ def _user(name: str, notes: Notes, where: str) -> str:
         pass
     notes.left_out("name of an annotator (Argilla knows users by UUID)", where)
     return str(uuid5(NAMESPACE_URL, f"seqtruth:{name}"))
+
+
+def _remarks(document: Document) -> dict[str, str]:
+    """What to tell whoever looks at it, as metadata."""
+    return {"review": "; ".join(document.remarks)} if document.remarks else {}

@@ -82,6 +82,8 @@ def _line(document: Document, opinion: Opinion | None, notes: Notes, shape: str)
         record[shape] = [
             [mark.start, mark.end, mark.label] for mark in _marks(document, opinion, notes)
         ]
+    if document.remarks:  # doccano keeps further columns as metadata
+        record["review"] = "; ".join(document.remarks)
     return json_line(record)
 
 

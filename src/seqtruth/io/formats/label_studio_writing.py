@@ -53,6 +53,8 @@ def _tasks(
         }  # fmt: skip
         if not _is_number(document.id):
             data["seqtruth_id"] = document.id
+        if document.remarks:  # shown by <Text value="$review"/>
+            data["review"] = "\n".join(document.remarks)
         for opinion in document.opinions:
             kind, entry = _entry(opinion, options["opinions"])
             entry["result"] = [

@@ -74,6 +74,8 @@ def _task(document: Document, marks: list[Mark], notes: Notes) -> dict[str, Any]
         }
         for number, (start, end) in enumerate(tokens)
     ]  # fmt: skip
+    if document.remarks:
+        task["meta"] = {"review": "; ".join(document.remarks)}
     return task
 
 

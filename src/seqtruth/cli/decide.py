@@ -1,0 +1,300 @@
+"""``seqtruth triage``, ``next``, ``update``, ``explain`` and ``annotators``: what people decide by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seqtruth.cli.display import first_use, harmless, note, print_json, progress, table
+from seqtruth.cli.options import InFormat, Json, OutFormat, Quiet
+from seqtruth.cli.outputs import check_distinct, check_files
+from seqtruth.errors import ParameterError
+
+if TYPE_CHECKING:
+    from seqtruth.decisions import Plan, Triage
+    from seqtruth.result import Result
+
+Saved = Annotated[Path, typer.Argument(help="A saved result (aggregate --save).")]
+Gold = Annotated[Path | None, typer.Option(help="True labels of some sentences.")]
+CostFile = Annotated[
+    Path | None, typer.Option("--costs", help="What annotators cost (TOML or CSV).")
+]
+#: Rows that a table on the terminal shows.
+SHOWN = 25
+
+
+def _load(path: Path) -> Result:
+    from seqtruth.result import Result
+
+    first_use()
+    return Result.load(path)
+
+
+def triage(
+    result: Saved,
+    accept: Annotated[float, typer.Option(help="The precision wanted.")] = 0.95,
+    gold: Gold = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The queue: .csv, .jsonl, or a tool's file (--to)."),
+    ] = None,
+    out_format: OutFormat = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, help="At most so many sentences.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """What can be accepted at a precision, and what a person should see.
+
+    A precision is promised where there are grounds for it; with --gold, true labels of some sentences,
+    there are more. The queue goes to a table or back into a tool, with the reasons.
+    """
+    from seqtruth.decisions import queue, write_queue
+
+    check_files(output)
+    check_distinct(output, inputs=(result, gold))
+    found = _load(result).triage(accept, gold)
+    written = None if output is None else write_queue(found, output, out_format, limit)
+    if as_json:
+        items = [item.to_dict() for item in queue(found, SHOWN if limit is None else limit)]
+        print_json({**found.to_dict(), "queue": items})
+        return
+    _show_triage(found)
+    if written is None:
+        _show_queue([item.to_dict() for item in queue(found, min(limit or 10, SHOWN))])
+    else:
+        note(f"wrote {output} ({written:,} sentences to see)")
+
+
+def _show_triage(found: Triage) -> None:
+    rows = []
+    for name, share in (("spans", found.spans), ("sentences", found.sentences)):
+        n, taken = len(share.accepted), int(share.accepted.sum())
+        rows.append(
+            [
+                name, n, taken, f"{taken / n:.0%}" if n else "–",
+                "yes" if share.promised else "no", 100 * share.expected, share.why,
+            ]
+        )  # fmt: skip
+    table(
+        ["", "all", "accepted", "share", "promised", "expected %", "grounds"], rows,
+        f"accepted at {found.accept:.0%}",
+    )  # fmt: skip
+    if not found.spans.promised and not found.sentences.promised:
+        note(
+            "nothing can be promised: check some sentences by hand (seqtruth next says which help most)"
+            " and give them with --gold"
+        )
+
+
+def _show_queue(items: list[dict[str, Any]]) -> None:
+    rows = [
+        [one["sentence"], one["expected_errors"], "\n".join(one["reasons"][:3])] for one in items
+    ]
+    if rows:
+        table(["sentence", "errors", "why"], rows, "to be seen first")
+
+
+def next_(
+    result: Saved,
+    n: Annotated[int, typer.Option("-n", min=1, help="How many labels to ask for.")] = 100,
+    costs: CostFile = None,
+    budget: Annotated[float | None, typer.Option(min=0, help="Spend at most so much.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The plan, as .csv or .jsonl.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Where one more label helps most, and whose; with a budget curve."""
+    check_files(output)
+    check_distinct(output, inputs=(result, costs))
+    plan = _load(result).next_labels(n, costs=costs, budget=budget)
+    if output is not None:
+        _write_plan(plan, output)
+    if as_json:
+        print_json(plan.to_dict())
+        return
+    rows = [
+        [one.sentence, one.annotator, one.gain, one.cost, len(one.alike), one.question]
+        for one in plan.suggestions[:SHOWN]
+    ]
+    table(["sentence", "ask", "gain", "cost", "alike", "question"], rows, "labels that help most")
+    if len(plan.suggestions) > SHOWN:
+        print(f"… and {len(plan.suggestions) - SHOWN:,} more (--json or --output lists all)\n")
+    curve = [
+        [one["labels"], one["cost"], one["expected_wrong_tokens"], 100 * one["expected_f1"]]
+        for one in plan.curve()
+    ]
+    table(["labels", "cost", "wrong tokens", "F1"], curve, "what they are expected to buy")
+    if output is not None:
+        note(f"wrote {output}")
+
+
+def _write_plan(plan: Plan, path: Path) -> None:
+    import csv
+    import io
+    import json
+
+    from seqtruth.atomic import atomic_path
+
+    rows = [one._asdict() for one in plan.suggestions]
+    if path.suffix.lower() == ".csv":
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(list(rows[0]) if rows else [])
+        writer.writerows([*(_cell(value) for value in row.values())] for row in rows)
+        text = out.getvalue()
+    elif path.suffix.lower() == ".jsonl":
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    else:
+        raise ParameterError("a plan is .csv or .jsonl", got=str(path))
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return " ".join(value)
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+@" else value
+
+
+def update(
+    result: Saved,
+    new: Annotated[
+        list[str] | None, typer.Argument(help="New labels, in any format that aggregate reads.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The updated result to write.")
+    ] = None,
+    known: Annotated[
+        Path | None, typer.Option("--known", help="Decisions: true labels of some sentences.")
+    ] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option("--remove", help="Labels to take back: a file of them.")
+    ] = None,
+    withdraw: Annotated[
+        list[str] | None, typer.Option("--withdraw", help="An annotator to take back whole.")
+    ] = None,
+    reach: Annotated[str, typer.Option(help="How far: auto, near, all or settle.")] = "auto",
+    retrain: Annotated[
+        bool, typer.Option("--retrain", help="Fit everything anew, predictor included.")
+    ] = False,
+    format: InFormat = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Add labels, annotators, documents or decisions to a saved result, without a refit."""
+    import time
+
+    from seqtruth.decisions import check_updatable
+    from seqtruth.io import read
+
+    if output is None:
+        raise ParameterError("name the updated result to write", fix="give --output")
+    if not (new or known or remove or withdraw):
+        raise ParameterError(
+            "there is nothing new", fix="name files of labels, --known, --remove or --withdraw"
+        )
+    check_files(output)
+    check_distinct(output, inputs=(result, known, *(new or ()), *(remove or ())))
+    before = _load(result)
+    if not retrain:
+        check_updatable(before)
+    came = read(new, format) if new else None
+    gone = read(remove, format) if remove else None
+    began = time.perf_counter()
+    with progress("update", quiet):
+        now = before.update(
+            came, known=known, remove=gone, withdraw=withdraw or (), reach=reach, retrain=retrain
+        )
+    seconds = time.perf_counter() - began
+    now.save(output, crowd=True)
+    changed = _changed(before, now)
+    if as_json:
+        last = now.provenance.get("updates", [{}])
+        print_json({**(last[-1] if last else {}), **changed, "seconds": round(seconds, 3),
+                    "written": str(output)})  # fmt: skip
+        return
+    print(harmless(str(now)))
+    if not quiet:
+        note(
+            f"{changed['changed_sentences']:,} sentences have other labels than before"
+            f" ({seconds:.2f} s)\nwrote {output}"
+        )
+
+
+def _changed(before: Result, now: Result) -> dict[str, int]:
+    import numpy as np
+
+    n = before.corpus.n_tokens
+    differ = np.concatenate([[0], np.cumsum(before.tags != now.tags[:n])])
+    return {
+        "changed_sentences": int((np.diff(differ[before.corpus.token_offsets]) > 0).sum()),
+        "new_sentences": now.corpus.n_sentences - before.corpus.n_sentences,
+    }
+
+
+def explain(
+    result: Saved,
+    sentence: Annotated[str, typer.Argument(help="Its id, or its number.")],
+    as_json: Json = False,
+) -> None:
+    """Why a sentence has its labels: who said what and counted how much, and what else it might be."""
+    found = _load(result).explain(sentence)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    print(harmless(f"{found.sentence}  ({found.confidence:.0%} sure)\n{found.text}\n"))
+    for one in found.spans:
+        print(harmless(f"  {one['label']}  {one['text']}  {one['confidence']:.0%}"))
+    votes = [
+        [name, ", ".join(f"{one['label']} {one['text']}" for one in marks) or "nothing"]
+        for name, marks in found.votes.items()
+    ]
+    table(["annotator", "marks"], votes)
+    for token in found.tokens:
+        print(harmless(f"• {token.words()}"))
+    if found.tokens:
+        print("\nNumbers are log odds: 0.7 doubles the odds, 2.3 makes them ten times as large.")
+
+
+def annotators(
+    result: Saved,
+    costs: CostFile = None,
+    as_json: Json = False,
+) -> None:
+    """Whom to trust: reliability with intervals, habits in words, copies, and what each is worth."""
+    found = _load(result).annotator_report(costs=costs)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    rows = [
+        [
+            row.annotator, row.sentences, 100 * row.f1, f"{100 * row.low:.0f}–{100 * row.high:.0f}",
+            row.adds, row.cost, _said(row),
+        ]
+        for row in found.rows
+    ]  # fmt: skip
+    table(
+        ["annotator", "sentences", "F1", "95 %", "adds F1", "cost", "habits"], rows,
+        f"annotators, worst first (against the result; its expected F1 is {100 * found.expected_f1:.1f})",
+    )  # fmt: skip
+    for group in found.copies:
+        print(
+            harmless(
+                f"{', '.join(group['annotators'])} agree on {group['agreement']:.0%} of"
+                f" {group['tokens']:,} tokens, and with others on"
+                f" {group['agreement_with_others']:.0%}: they count as one witness"
+            )
+        )
+
+
+def _said(row: Any) -> str:
+    told = [one.words for one in row.mistakes]
+    if row.trend is not None and row.trend.words != "steady":
+        told.append(f"{row.trend.words}: F1 {row.trend.first:.2f}, later {row.trend.last:.2f}")
+    if row.copies:
+        told.append(f"copies, or is copied by, {', '.join(row.copies)}")
+    return "\n".join(told) or "–"

@@ -1,0 +1,289 @@
+"""Where one more label helps most, and whose.
+
+Under the model a token has the true label t with probability q(t), and annotator j would say c with
+probability P_j(c | t). Heard as the model hears them (to the power of the share that annotators have),
+q becomes q_c ∝ q · P_j(c | ·)^share. What a label is expected to take away of the risk 1 - Σ_t q(t)² is
+
+    gain = Σ_c P(c) Σ_t q_c(t)² - Σ_t q(t)²,    P(c) = Σ_t q(t) P_j(c | t)
+
+and the gain of a sentence is that of its tokens. Where the rest of the document is heard, tokens of one
+word in one document share an answer: a sentence also gains a part of what its like cases would, and once
+it is chosen they have that much less to gain. Sentences are chosen one after the other by gain for the
+cost, each with the annotator who is worth most there; a second label of a sentence counts what the first
+left over.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seqtruth.data.crowd import Crowd
+from seqtruth.decisions.costs import Costs, costs_of
+from seqtruth.decisions.merging import model_crowd
+from seqtruth.decisions.model import ask, expected_f1, model_of
+from seqtruth.errors import ParameterError
+from seqtruth.kernels.arrays import F32, F64, I64
+from seqtruth.methods.accord.opinions import DOCUMENT
+from seqtruth.result import Result
+
+#: Tokens surer than this have nothing to gain.
+SURE = 0.995
+#: Share of an answer that like cases take over, where the document is heard.
+SPREADS = 0.3
+#: Share of its gain that a sentence has left after one more label.
+LEFT = 0.5
+
+
+class Suggestion(NamedTuple):
+    """One label to ask for.
+
+    sentence, document, text : where.
+    annotator : whom to ask.
+    gain : expected reduction of the risk, in tokens.
+    cost : of this label.
+    question : what is in doubt, in words.
+    alike : sentences that share the question, and are settled in part with it.
+    """
+
+    sentence: str
+    document: str
+    annotator: str
+    gain: float
+    cost: float
+    question: str
+    alike: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What to label next, best first.
+
+    Parameters
+    ----------
+    suggestions : the labels to ask for.
+    risk : expected number of wrong tokens now, as the model has it.
+    f1 : F1 that the result's confidences promise now.
+    """
+
+    suggestions: tuple[Suggestion, ...]
+    risk: float
+    f1: float
+
+    def curve(self, points: int = 10) -> list[dict[str, float]]:
+        """What the first labels are expected to buy: labels, cost, wrong tokens left, F1.
+
+        Parameters
+        ----------
+        points : how many steps to show.
+        """
+        gains = np.cumsum([0.0, *(one.gain for one in self.suggestions)])
+        costs = np.cumsum([0.0, *(one.cost for one in self.suggestions)])
+        at = np.unique(np.linspace(0, len(gains) - 1, points + 1).round().astype(int))
+        left = np.maximum(self.risk - gains, 0.0) / max(self.risk, 1e-12)
+        return [
+            {
+                "labels": int(k),
+                "cost": float(costs[k]),
+                "expected_wrong_tokens": float(self.risk * left[k]),
+                "expected_f1": float(1.0 - (1.0 - self.f1) * left[k]),
+            }
+            for k in at
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "labels": [one._asdict() for one in self.suggestions],
+            "curve": self.curve(),
+            "expected_f1": self.f1,
+        }
+
+
+def next_labels(
+    result: Result,
+    n: int = 100,
+    *,
+    costs: Any = None,
+    candidates: Crowd | None = None,
+    budget: float | None = None,
+) -> Plan:
+    """The labels that are expected to help most.
+
+    Parameters
+    ----------
+    result : with its model and crowd.
+    n : how many labels.
+    costs : what annotators cost and how much they have time for: a file (TOML or CSV), a mapping, or
+        :class:`~seqtruth.decisions.costs.Costs`. Without it, all who are in the crowd may be asked for
+        anything that they have not labelled, at the same price.
+    candidates : a crowd whose rows are the only labels that can be had (what they say is not looked at).
+    budget : stop where the next label would cost more than is left.
+    """
+    if n < 1:
+        raise ParameterError("n must be a whole number from 1", got=str(n))
+    crowd = model_crowd(result)
+    worth = _Worth(result, crowd, costs_of(costs, crowd))
+    return Plan(tuple(worth.choose(n, candidates, budget)), worth.risk, expected_f1(result))
+
+
+def gains_of(q: F64, confusion: F64, share: float) -> F64:
+    """float64[N, W]: what each annotator's label is expected to take away of each token's risk.
+
+    Parameters
+    ----------
+    q : float64[N, L], probabilities of the labels now.
+    confusion : float64[W, L, C], P_j(c | t).
+    share : how much annotators' evidence counts.
+
+    Examples
+    --------
+    A good annotator settles a doubt, a spammer does not:
+
+    >>> good, spam = np.eye(2) * 0.8 + 0.1, np.full((2, 2), 0.5)
+    >>> gains_of(np.array([[0.5, 0.5]]), np.array([good, spam]), 1.0).round(2).tolist()
+    [[0.32, 0.0]]
+    """
+    heard = np.maximum(confusion, 1e-9) ** share
+    out = np.empty((len(q), len(confusion)))
+    now = (q**2).sum(axis=1)
+    for w, (said, weight) in enumerate(zip(confusion, heard, strict=True)):
+        joint = q[:, :, None] * weight  # N, L, C
+        total = joint.sum(axis=1)
+        after = (joint**2).sum(axis=1) / np.maximum(total, 1e-300) ** 2
+        out[:, w] = ((q @ said) * after).sum(axis=1) - now
+    return np.maximum(out, 0.0)
+
+
+class _Worth:
+    """What labels are worth: gains by sentence and annotator, and which sentences share a question."""
+
+    def __init__(self, result: Result, crowd: Crowd, costs: Costs) -> None:
+        self.result, self.crowd, self.costs = result, crowd, costs
+        fitted = model_of(result)
+        self.marginals: F32 = ask(result).marginals()
+        top = self.marginals.max(axis=1)
+        self.risk = float((1.0 - top).sum(dtype=np.float64))
+        self.open = np.flatnonzero(top < SURE)
+        sentence = np.repeat(np.arange(crowd.n_sentences), np.diff(crowd.corpus.token_offsets))
+        self.sentence: I64 = sentence[self.open]
+        confusion = result.annotators.confusion
+        assert confusion is not None  # all who keep a model have one
+        q = self.marginals[self.open].astype(np.float64)
+        by_token = gains_of(q, confusion.astype(np.float64), fitted.share)
+        self.by_token = by_token
+        self.gain = np.zeros((crowd.n_sentences, crowd.n_annotators))
+        np.add.at(self.gain, self.sentence, by_token)
+        self.group = self._groups(any(source.name == DOCUMENT for source in fitted.sources))
+
+    def _groups(self, heard: bool) -> dict[int, I64]:
+        """For each sentence in doubt the others of its document in which the same words are."""
+        corpus = self.crowd.corpus
+        if not heard or corpus.tokens is None:
+            return {}
+        words = corpus.tokens.take(self.open).to_pylist()
+        document = corpus.sentence_document[self.sentence]
+        places: dict[tuple[int, str], list[int]] = {}
+        for k, (where, word) in enumerate(zip(document.tolist(), words, strict=True)):
+            places.setdefault((where, word), []).append(int(self.sentence[k]))
+        alike: dict[int, set[int]] = {}
+        for together in places.values():
+            if len(together) > 1:
+                for s in together:
+                    alike.setdefault(s, set()).update(together)
+        return {s: np.array(sorted(found - {s})) for s, found in alike.items() if found - {s}}
+
+    def _allowed(self, candidates: Crowd | None) -> F64:
+        """float64[S, W]: gain for the cost where a label can be had, else 0."""
+        crowd = self.crowd
+        value = self.gain / self.costs.of_sentences(crowd)
+        value[crowd.row_sentence, crowd.row_annotator] = 0.0  # who has labelled it has
+        value[:, ~self.costs.available(crowd.annotators)] = 0.0
+        if candidates is None:
+            return value
+        allowed = np.zeros(value.shape, np.bool_)
+        places = crowd.corpus.find(candidates.corpus.sentence_ids)[candidates.row_sentence]
+        number = {name: w for w, name in enumerate(crowd.annotators)}
+        who = np.array([number.get(name, -1) for name in candidates.annotators] or [0])
+        annotator = who[candidates.row_annotator]
+        here = (places >= 0) & (annotator >= 0)
+        allowed[places[here], annotator[here]] = True
+        return np.where(allowed, value, 0.0)
+
+    def choose(
+        self, n: int, candidates: Crowd | None, budget: float | None
+    ) -> Sequence[Suggestion]:
+        """The best labels one after the other."""
+        value, left = self._allowed(candidates), np.ones(self.crowd.n_sentences)
+        prices, spent, asked = (
+            self.costs.of_sentences(self.crowd),
+            0.0,
+            self.costs.remaining(self.crowd),
+        )
+        best = value.max(axis=1, initial=0.0)
+        bonus = {s: SPREADS * best[others].sum() for s, others in self.group.items()}
+        queue = [(-(best[s] + bonus.get(s, 0.0)), s) for s in np.flatnonzero(best > 0).tolist()]
+        heapq.heapify(queue)
+        found: list[Suggestion] = []
+        while queue and len(found) < n:
+            key, s = heapq.heappop(queue)
+            open_now = np.where(asked > 0, value[s], 0.0)
+            w = int(np.argmax(open_now))
+            now = left[s] * (open_now[w] + bonus.get(s, 0.0))
+            if open_now[w] <= 0:
+                continue
+            if now < -key * (1 - 1e-9):  # less than it was when it was put there: look again later
+                heapq.heappush(queue, (-now, s))
+                continue
+            price = float(prices[s, w])
+            if budget is not None and spent + price > budget:
+                continue
+            spent += price
+            asked[w] -= 1
+            found.append(self._suggestion(s, w, left[s], price))
+            value[s, w] = 0.0
+            left[s] *= LEFT
+            for other in self.group.get(s, ()):
+                left[other] *= 1.0 - SPREADS
+            heapq.heappush(queue, (-left[s] * (value[s].max() + bonus.get(s, 0.0)), s))
+        return found
+
+    def _suggestion(self, s: int, w: int, left: float, price: float) -> Suggestion:
+        corpus = self.crowd.corpus
+        ids = corpus.sentence_ids
+        return Suggestion(
+            ids[s].as_py(),
+            corpus.documents[int(corpus.sentence_document[s])],
+            self.crowd.annotators[w],
+            float(left * self.gain[s, w]),
+            price,
+            self._question(s, w),
+            tuple(ids[int(other)].as_py() for other in self.group.get(s, ())),
+            " ".join(corpus.words(s)),
+        )
+
+    def _question(self, s: int, w: int) -> str:
+        """What is in doubt: the token with most to gain, and its two likeliest labels."""
+        at = np.flatnonzero(self.sentence == s)
+        k = at[np.argmax(self.by_token[at, w])]
+        token = int(self.open[k])
+        first, second = np.argsort(-self.marginals[token], kind="stable")[:2].tolist()
+        labels, corpus = self.result.scheme.labels, self.crowd.corpus
+        word = corpus.words(s)[token - int(corpus.token_offsets[s])]
+        return (
+            f"{word}: {labels[first]} ({self.marginals[token, first]:.0%})"
+            f" or {labels[second]} ({self.marginals[token, second]:.0%})?"
+        )
+
+
+def by_annotator(plan: Plan) -> Mapping[str, int]:
+    """How many labels of a plan each annotator is asked for."""
+    found: dict[str, int] = {}
+    for one in plan.suggestions:
+        found[one.annotator] = found.get(one.annotator, 0) + 1
+    return dict(sorted(found.items(), key=lambda entry: -entry[1]))
