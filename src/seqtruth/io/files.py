@@ -15,6 +15,7 @@ from seqtruth.io.chunks import check_text as check_text
 from seqtruth.limits import check_unpacked
 
 _BOM = b"\xef\xbb\xbf"
+_PART = 1 << 24
 
 
 def read_bytes(path: Path) -> bytes:
@@ -53,9 +54,15 @@ def read_text(path: Path) -> bytes:
     """
     data = read_bytes(path)
     data = data.removeprefix(_BOM)
-    if not data.strip():
+    if not data or data.isspace():
         raise InputError("the file is empty", where=str(path))
-    check_text(data, path)
+    place = line = 0
+    while place < len(data):  # by parts, since text in memory may take four times the bytes
+        end = data.rfind(b"\n", place, place + _PART) + 1 or len(data)
+        part = data[place:end]
+        check_text(part, path, line + 1)
+        line += part.count(b"\n")
+        place = end
     return data
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seqtruth import io
+from seqtruth.errors import InputError
+from seqtruth.io.formats.conll import text
 from seqtruth.io.formats.conll.cells import count_cells, find_cells, find_lines, number_cells, texts
 
 GAPS = b"\t \n"
@@ -53,3 +60,44 @@ def test_numbers_of_any_number_of_labels(
     assert [[names[x] for x in row] for row in codes.tolist()] == [
         [f"t{x}" for x in row[1:]] for row in grid.tolist()
     ]
+
+
+def test_a_file_in_many_blocks_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.conll"
+    lines = ["# token\tann\tbob", "# scheme = iob2"]
+    for number in range(40):
+        lines += [f"# id = s{number}", f"w{number}\tB-{'XYZ'[number % 3]}\t?", "x\tO\tO", ""]
+    path.write_text("\n".join([*lines, "last\tB-X\tO"]))
+    whole = io.read(path).digest()
+    for size in (1, 7, 64, 301):
+        monkeypatch.setattr(text, "_BLOCK", size)
+        assert io.read(path).digest() == whole
+        (tmp_path / "b.conll").write_text("\n".join([*lines, "bad\tB-X"]))
+        with pytest.raises(
+            InputError, match=rf"b\.conll:{len(lines) + 1}: 2 columns where the header has 3"
+        ):
+            io.read(tmp_path / "b.conll")
+
+
+def test_line_ends_of_old_macs(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_bytes(b"EU B-ORG\rrejects O\r\rYes O\r")
+    crowd = io.read(path)
+    assert (crowd.n_sentences, crowd.n_annotators, crowd.n_tokens) == (2, 1, 3)
+
+
+def test_time_grows_with_the_file(tmp_path: Path) -> None:
+    """Names and comments that took the square of their length."""
+    began = time.perf_counter()
+    names = "\t".join(f"a{number}" for number in range(60_000))
+    (tmp_path / "a.conll").write_text(f"# token\t{names}\ta7\nx\tO\n")
+    with pytest.raises(InputError, match="annotator 'a7' has two columns"):
+        io.read(tmp_path / "a.conll")
+    (tmp_path / "b.conll").write_text("# a" + " " * 200_000 + "b\nx O\n")
+    with pytest.raises(InputError):
+        io.read(tmp_path / "b.conll")
+    keys = ", ".join(f'"k{number}": []' for number in range(60_000))
+    (tmp_path / "c.jsonl").write_text('{"text": "a", "annotations": {' + keys + ', "k9": []}}\n')
+    with pytest.raises(InputError, match="the key 'k9' stands twice"):
+        io.read(tmp_path / "c.jsonl")
+    assert time.perf_counter() - began < 20

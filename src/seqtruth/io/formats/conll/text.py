@@ -9,6 +9,9 @@ that begin with ``-DOCSTART-`` are borders between documents.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,11 +29,13 @@ from seqtruth.io.formats.conll.cells import (
     number_cells,
     texts,
 )
-from seqtruth.kernels.arrays import I32, I64
+from seqtruth.kernels.arrays import I32, I64, Bool
 
 MISSING = "?"
 DOCSTART = "-DOCSTART-"
-COMMENT = re.compile(r"# +(\w[\w ]*?) *= *(.*)", re.DOTALL | re.ASCII)
+_NAME = re.compile(r"\w[\w ]*", re.ASCII)
+#: Bytes that are looked at together.
+_BLOCK = 1 << 24
 _HEADER = re.compile(r"(#?)[ \t]*token[ \t]+(\S.*)")
 _BARE_HEADER = re.compile(rb"#[ \t]*token[ \t\r]*")
 _LOOKS_LIKE_TAG = re.compile(r"[?O]|[BIESLU]-.*")
@@ -58,11 +63,10 @@ class Sheet(NamedTuple):
         return f"{self.path}:{line}"
 
 
-class _Layout(NamedTuple):
-    """Which lines are what."""
+@dataclass
+class _Layout:
+    """What lines say that hold no tokens."""
 
-    is_token: npt.NDArray[np.bool_]
-    border: npt.NDArray[np.bool_]  #: lines that end a sentence
     comments: list[tuple[int, str, str]]  #: line index, key, value
     header: list[str] | None  #: annotators' names
     header_line: int
@@ -74,80 +78,181 @@ def parse_sheet(path: Path) -> Sheet:
 
 
 def parse_lines(path: Path, data: bytes, tags: bool = True) -> Sheet:
-    """Read the content of one file.
+    """Read the content of one file, block by block, so that what is counted in it stays small.
 
     Without ``tags``, the sheet has no tag columns. The file may then have one column only, or,
     where it is tab-separated, lines without tags.
     """
-    if not data.endswith(b"\n"):
-        data += b"\n"
-    buffer = np.frombuffer(data, np.uint8)
-    starts, ends, filled = find_lines(buffer)
-    layout = _layout(data, buffer, starts, ends, filled)
-    rows = np.flatnonzero(layout.is_token)
-    if not tags and len(rows) and _BARE_HEADER.fullmatch(data[starts[rows[0]] : ends[rows[0]]]):
-        layout.is_token[rows[0]] = False
-        rows = rows[1:]
-    if not len(rows):
-        raise InputError("the file has no tokens", where=str(path))
-    first = data[starts[rows[0]] : ends[rows[0]]].rstrip(b"\r")
-    tabbed = b"\t" in first and b" " not in first.split(b"\t", 1)[1]
-    names = _names(path, layout) if tags else None
-    gap = np.zeros(256, np.bool_)
-    gap[[9, 10] if tabbed else [9, 10, 11, 12, 13, 32]] = True
-    counts = count_cells(buffer, starts, ends, rows, gap)
-    if tags or not tabbed:
-        _check_columns(path, data, starts, ends, rows, counts, names, 2 if tags else 1)
-    else:
-        _check_first_cells(path, buffer, starts, rows)
-    first_byte, last_byte = find_cells(buffer, starts, ends, rows, gap, int(counts.sum()))
-    labels: list[str] = []
-    codes = np.zeros((len(rows), 0), np.int32)
-    if tags:
-        labels, codes = _numbered(buffer, first_byte, last_byte, int(counts[0]))
-    offsets, ids, id_lines, has_ids, documents = _sentences(path, layout, rows)
-    words = np.cumsum(counts) - counts
-    tokens = texts(buffer, first_byte[words], last_byte[words])
-    schemes = [value for _, key, value in layout.comments if key == "scheme"]
-    return Sheet(
-        path, offsets, tokens, rows + 1, ids, id_lines, has_ids, documents, names,
-        labels, codes, schemes[0] if schemes else None,
-    )  # fmt: skip
+    if b"\r" in data[:_BLOCK] and b"\n" not in data:  # line ends of old Macs
+        data = data.replace(b"\r", b"\n")
+    reader = _Reader(path, tags)
+    for block in _blocks(data):
+        reader.add(block)
+    return reader.sheet()
 
 
-def _layout(
-    data: bytes,
-    buffer: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-    is_token: npt.NDArray[np.bool_],
-) -> _Layout:
+def _blocks(data: bytes) -> Iterator[bytes]:
+    """The file in pieces that end where lines do."""
+    place = 0
+    while place < len(data):
+        end = data.rfind(b"\n", place, place + _BLOCK) + 1 or data.find(b"\n", place) + 1
+        block = data[place:end] if end else data[place:]
+        place += len(block)
+        yield block if end else block + b"\n"
+
+
+class _Reader:
+    """Takes the blocks of a file, and makes a sheet of them."""
+
+    def __init__(self, path: Path, tags: bool) -> None:
+        self.path, self.tags = path, tags
+        self.layout = _Layout([], None, -1)
+        self._n_lines = self._n_borders = 0
+        self._gap: npt.NDArray[np.bool_] | None = None
+        self._tabbed, self._columns = False, 0
+        self._names: list[str] | None = None
+        self._numbers: dict[str, int] = {}
+        self._lines: list[I64] = []
+        self._ranks: list[I64] = []
+        self._tokens: list[pa.Array] = []
+        self._codes: list[I32] = []
+
+    def add(self, data: bytes) -> None:
+        """Find a block's lines, cells and tags."""
+        buffer = np.frombuffer(data, np.uint8)
+        starts, ends, is_token = find_lines(buffer)
+        border = _find_comments(self.layout, data, buffer, (starts, ends, is_token), self._n_lines)
+        rows = np.flatnonzero(is_token)
+        if not self.tags and self._gap is None and len(rows):
+            if _BARE_HEADER.fullmatch(data[starts[rows[0]] : ends[rows[0]]]):
+                rows = rows[1:]
+        if len(rows):
+            self._add_rows(data, buffer, (starts, ends), rows)
+            self._lines.append(rows + self._n_lines)
+            self._ranks.append(np.cumsum(border)[rows] + self._n_borders)
+        self._n_lines += len(starts)
+        self._n_borders += int(border.sum())
+
+    def _add_rows(self, data: bytes, buffer: U8, lines: tuple[I64, I64], rows: I64) -> None:
+        starts, ends = lines
+        if self._gap is None:
+            first = data[starts[rows[0]] : ends[rows[0]]].rstrip(b"\r")
+            self._tabbed = b"\t" in first and b" " not in first.split(b"\t", 1)[1]
+            self._names = _names(self.path, self.layout) if self.tags else None
+            self._gap = np.zeros(256, np.bool_)
+            self._gap[[9, 10] if self._tabbed else [9, 10, 11, 12, 13, 32]] = True
+        counts = count_cells(buffer, starts, ends, rows, self._gap)
+        self._columns = self._columns or int(counts[0])
+        if self.tags or not self._tabbed:
+            self._check_columns(data, lines, rows, counts)
+        else:
+            _check_first_cells(f"{self.path}", buffer, starts, rows, self._n_lines)
+        first_byte, last_byte = find_cells(buffer, starts, ends, rows, self._gap, int(counts.sum()))
+        if self.tags:
+            self._codes.append(self._numbered(buffer, first_byte, last_byte))
+        words = np.cumsum(counts) - counts
+        self._tokens.append(texts(buffer, first_byte[words], last_byte[words]))
+
+    def _numbered(self, buffer: U8, first: I64, last: I64) -> I32:
+        """Each tag's number among the different ones of the file (-1 for ``?``)."""
+        codes, firsts = number_cells(buffer, first, last, self._columns)
+        known = self._numbers
+        labels: list[str] = texts(buffer, first[firsts], last[firsts]).to_pylist()
+        numbers = np.array(
+            [-1 if label == MISSING else known.setdefault(label, len(known)) for label in labels],
+            np.int32,
+        )
+        return np.asarray(numbers[codes], np.int32)
+
+    def _check_columns(self, data: bytes, lines: tuple[I64, I64], rows: I64, counts: I64) -> None:
+        names, fewest = self._names, 2 if self.tags else 1
+        expected = self._columns if names is None else len(names) + 1
+        bad = np.flatnonzero(counts != expected)
+        if expected < fewest:
+            raise InputError(
+                "a line needs a token and at least one tag",
+                where=f"{self.path}:{self._n_lines + rows[0] + 1}",
+                got="1 column",
+                fix="separate token and tags by tabs or spaces",
+            )
+        if not len(bad):
+            return
+        line = int(rows[bad[0]])
+        text = data[lines[0][line] : lines[1][line]].decode().rstrip("\r")
+        fix = "write '?' where an annotator gave no tag"
+        if text.startswith("# "):
+            fix = "comments read '# name = value'"
+        elif text.count("\t") + 1 == expected:
+            fix = "a column is empty; write '?' where an annotator gave no tag"
+        basis = "the lines before have" if names is None else "the header has"
+        raise InputError(
+            f"{counts[bad[0]]} column{'s' if counts[bad[0]] != 1 else ''} where {basis} {expected}",
+            where=f"{self.path}:{self._n_lines + line + 1}",
+            got=repr(text[:60]),
+            fix=fix,
+        )
+
+    def sheet(self) -> Sheet:
+        """All blocks together."""
+        if not self._lines:
+            raise InputError("the file has no tokens", where=str(self.path))
+        rows, ranks = np.concatenate(self._lines), np.concatenate(self._ranks)
+        offsets, ids, id_lines, has_ids, documents = _sentences(
+            self.path, self.layout.comments, rows, ranks
+        )
+        codes = np.concatenate(self._codes) if self.tags else np.zeros((len(rows), 0), np.int32)
+        schemes = [value for _, key, value in self.layout.comments if key == "scheme"]
+        return Sheet(
+            self.path, offsets, pa.concat_arrays(self._tokens), rows + 1, ids, id_lines, has_ids,
+            documents, self._names, list(self._numbers), codes, schemes[0] if schemes else None,
+        )  # fmt: skip
+
+
+def _find_comments(
+    layout: _Layout, data: bytes, buffer: U8, found: tuple[I64, I64, Bool], before: int
+) -> Bool:
+    """Put a block's comments and header into the layout, and take them from the lines of tokens.
+
+    Returns which lines end a sentence. ``before`` is the number of lines before the block.
+    """
+    starts, ends, is_token = found
     border = ~is_token
-    comments: list[tuple[int, str, str]] = []
-    header, header_line = None, -1
     filled = np.flatnonzero(is_token)
     opening = buffer[starts]
     special = is_token & ((opening == ord("#")) | (opening == ord("-")))
-    special[filled[:1]] = True
+    if not before:
+        special[filled[:1]] = True
     lines = np.flatnonzero(special)
     ranks = np.searchsorted(filled, lines)
-    found = (column.tolist() for column in (lines, starts[lines], ends[lines], ranks))
-    for line, start, end, rank in zip(*found, strict=True):
+    columns = (column.tolist() for column in (lines, starts[lines], ends[lines], ranks))
+    for line, start, end, rank in zip(*columns, strict=True):
         text = data[start:end].decode().rstrip("\r")
-        at_top = header is None and rank == len(comments)
+        at_top = not before and layout.header is None and rank == len(layout.comments)
         if at_top and (names := _header(text)):
-            header, header_line = names, line
+            layout.header, layout.header_line = names, line
             is_token[line] = False
-            continue
-        if comment := COMMENT.fullmatch(text):
-            comments.append((line, comment[1], comment[2].strip()))
+        elif comment := comment_in(text):
+            layout.comments.append((before + line, *comment))
             is_token[line] = False
+            border[line] |= comment[0] in _OPENING
         elif re.match(rf"{DOCSTART}([ \t]|$)", text):
-            comments.append((line, DOCSTART, ""))
+            layout.comments.append((before + line, DOCSTART, ""))
             is_token[line] = False
             border[line] = True
-    border[[line for line, key, _ in comments if key in _OPENING]] = True
-    return _Layout(is_token, border, comments, header, header_line)
+    return border
+
+
+def comment_in(text: str) -> tuple[str, str] | None:
+    """Name and value of a comment ``# name = value``; None where the line is none.
+
+    >>> comment_in("# sent_id = a = b"), comment_in("#hash O"), comment_in("# 1 O")
+    (('sent_id', 'a = b'), None, None)
+    """
+    if not text.startswith("# "):
+        return None
+    name, sign, value = text.partition("=")
+    name = name[1:].strip(" ")
+    return (name, value.strip()) if sign and _NAME.fullmatch(name) else None
 
 
 def _header(line: str) -> list[str] | None:
@@ -169,81 +274,35 @@ def _names(path: Path, layout: _Layout) -> list[str] | None:
     if "" in names:
         raise InputError("an annotator's name in the header is empty", where=where)
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        counts = Counter(names)
+        twice = next(name for name in names if counts[name] > 1)
         raise InputError(
             f"annotator {twice!r} has two columns", where=where, fix="give each column its own name"
         )
     return names
 
 
-def _numbered(buffer: U8, first: I64, last: I64, n_columns: int) -> tuple[list[str], I32]:
-    """The different tags as labels, and each tag's number among them (-1 for ``?``)."""
-    codes, firsts = number_cells(buffer, first, last, n_columns)
-    labels: list[str] = texts(buffer, first[firsts], last[firsts]).to_pylist()
-    if MISSING in labels:
-        codes[codes == labels.index(MISSING)] = -1
-    return labels, codes
-
-
-def _check_columns(
-    path: Path,
-    data: bytes,
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-    rows: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
-    names: list[str] | None,
-    fewest: int,
-) -> None:
-    expected = int(counts[0]) if names is None else len(names) + 1
-    bad = np.flatnonzero(counts != expected)
-    if expected < fewest:
-        raise InputError(
-            "a line needs a token and at least one tag",
-            where=f"{path}:{rows[0] + 1}",
-            got="1 column",
-            fix="separate token and tags by tabs or spaces",
-        )
-    if not len(bad):
-        return
-    line = int(rows[bad[0]])
-    text = data[starts[line] : ends[line]].decode().rstrip("\r")
-    fix = "write '?' where an annotator gave no tag"
-    if text.startswith("# "):
-        fix = "comments read '# name = value'"
-    elif text.count("\t") + 1 == expected:
-        fix = "a column is empty; write '?' where an annotator gave no tag"
-    basis = "the lines before have" if names is None else "the header has"
-    raise InputError(
-        f"{counts[bad[0]]} column{'s' if counts[bad[0]] != 1 else ''} where {basis} {expected}",
-        where=f"{path}:{line + 1}",
-        got=repr(text[:60]),
-        fix=fix,
-    )
-
-
-def _check_first_cells(
-    path: Path,
-    buffer: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    rows: npt.NDArray[np.int64],
-) -> None:
+def _check_first_cells(path: str, buffer: U8, starts: I64, rows: I64, before: int) -> None:
     """Raise where the first column of a tab-separated file is empty."""
     empty = buffer[starts[rows]] == 9
     if empty.any() and not empty.all():
-        raise InputError("the token is empty", where=f"{path}:{rows[np.argmax(empty)] + 1}")
+        raise InputError(
+            "the token is empty", where=f"{path}:{before + rows[np.argmax(empty)] + 1}"
+        )
 
 
 def _sentences(
-    path: Path, layout: _Layout, rows: npt.NDArray[np.int64]
+    path: Path, comments: list[tuple[int, str, str]], rows: I64, ranks: I64
 ) -> tuple[npt.NDArray[np.int64], list[str], list[int], bool, list[str]]:
-    """Cut the token lines into sentences and hand out ids and documents."""
+    """Cut the token lines into sentences and hand out ids and documents.
+
+    ``ranks`` counts the borders up to each line of ``rows``.
+    """
     # A sentence begins at each token line that has a border between it and the one before, and at
     # each id comment (so that a sentence without tokens can be kept).
-    borders = np.concatenate([[0], np.cumsum(layout.border)])
-    opens = rows[np.flatnonzero(np.diff(borders[rows], prepend=-1) > 0)]
+    opens = rows[np.flatnonzero(np.diff(ranks, prepend=-1) > 0)]
     events: list[tuple[int, str, str]] = [(int(line), "", "") for line in opens]
-    events += [c for c in layout.comments if c[1] in (*_ID_KEYS, *_DOC_KEYS, DOCSTART)]
+    events += [c for c in comments if c[1] in (*_ID_KEYS, *_DOC_KEYS, DOCSTART)]
     first_lines: list[int] = []
     given: list[str | None] = []
     documents: list[str] = []
