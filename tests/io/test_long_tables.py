@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from seqtruth import io
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import InputError
+from seqtruth.io.longtable import scan as scanning
 from seqtruth.io.longtable import sources
 from strategies import crowds, document_names, spelled
 
@@ -231,3 +234,63 @@ def test_too_many_labels_are_refused() -> None:
         texts = [str(i) for i in range(n)]
         with pytest.raises(InputError, match=f"at most 2048 different labels.*got {n}"):
             io.read(pa.table({"task": texts, "worker": ["w"] * n, "label": texts}))
+
+
+def test_a_shuffled_table_in_parts_is_called_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not a table that lacks rows, which it looks like part by part."""
+    monkeypatch.setattr(scanning, "PART_ROWS", 100)
+    n = 400
+    index = np.arange(n) % 2
+    order = np.random.default_rng(3).permutation(n)
+    table = pa.table(
+        {
+            "task": [f"t{place // 2}" for place in order],
+            "worker": ["ann"] * n,
+            "token_index": index[order],
+            "label": ["O"] * n,
+        }
+    )
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"rows of task '.*' are not neighbours"):
+        scanning.scan(tmp_path / "a.parquet")
+
+
+def test_an_empty_token_is_found_at_once(tmp_path: Path) -> None:
+    n = 200_000
+    tokens = ["w"] * n
+    tokens[-1] = ""
+    table = pa.table(
+        {
+            "task": [f"t{place // 20}" for place in range(n)],
+            "worker": ["ann"] * n,
+            "token_index": np.arange(n) % 20,
+            "token": tokens,
+            "label": ["O"] * n,
+        }
+    )
+    began = time.perf_counter()
+    with pytest.raises(InputError, match=rf"row {n}: the token is empty"):
+        io.read(table)
+    assert time.perf_counter() - began < 10
+
+
+def test_columns_without_values() -> None:
+    """Categories of which there is none, and maps, in any place."""
+    nothing = pa.DictionaryArray.from_arrays(pa.array([None], pa.int32()), pa.array([], pa.null()))
+    mapped = pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))
+    whole = {
+        "task": ["a"],
+        "worker": ["x"],
+        "start": [0],
+        "end": [1],
+        "label": ["P"],
+        "text": ["abc"],
+    }
+    tokens = {"task": ["a"], "worker": ["x"], "token_index": [0], "token": ["w"], "label": ["O"]}
+    for columns in (whole, tokens, {**whole, "tokens": mapped}):
+        for name in columns:
+            for odd in (nothing, mapped):
+                with suppress(InputError):
+                    assert io.read(pa.table({**columns, name: odd})).n_sentences == 1

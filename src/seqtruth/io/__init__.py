@@ -24,6 +24,7 @@ from seqtruth.io.documents import Document, Notes, Role
 from seqtruth.io.format import CrowdFormat, DocumentFormat, Format
 from seqtruth.io.from_documents import CrowdBuilder, Cutting, RepeatedIdError
 from seqtruth.io.join import join_crowds
+from seqtruth.io.layers import with_layers
 from seqtruth.io.longtable.table import read_frame
 from seqtruth.io.own_formats import CONFIDENCES, suffix_of
 from seqtruth.io.places import Places, is_place
@@ -95,7 +96,7 @@ def _read_one(path: Path, found: Format, scheme: str | None, options: dict[str, 
     _check_options(found.name, "reading", options, found.read_options)
     if path.is_dir() and found.name != "conll-folder":
         raise InputError(f"{found.name} is a file", where=str(path), got="a folder")
-    return found.read(path, scheme, **options)
+    return with_layers(found.read(path, scheme, **options))
 
 
 def _crowd_of_documents(
@@ -281,7 +282,7 @@ def _warn_of_losses(crowd: Crowd, found: CrowdFormat) -> None:
     notes, corpus = Notes(), crowd.corpus
     if found.name == "jsonl":
         return
-    if len(corpus.layers) > 1:
+    if len(corpus.layers) > 1 and corpus.tokens is None:  # known again by tokens and ids
         what = "layer, as such (its sentences stand by themselves, named id@layer)"
         notes.left_out(what, times=len(corpus.layers) - 1)
     if pieces := sum(bool(one.annotator) for one in corpus.origin.discontinuous):

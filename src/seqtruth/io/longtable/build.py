@@ -116,7 +116,7 @@ class Coder:
                 where=self.where(first_row + bad.row),
                 got=f"{bad.text!r:.40}",
             ) from None
-        except (pa.ArrowException, ValueError) as error:
+        except (pa.ArrowException, ValueError, IndexError) as error:
             raise InputError(
                 "column 'token_index' cannot be read as whole numbers",
                 where=self.name,
@@ -298,13 +298,11 @@ def _words(
         return None
     if len(absent):
         # The first row that is about any token without text.
-        empty = [
-            int(runs.start[r]) + j
-            for r in np.flatnonzero(np.isin(task, np.searchsorted(offsets, absent, "right") - 1))
-            for j in range(int(runs.lengths[r]))
-            if agreed[offsets[task[r]] + runs.first[r] + j] < 0
-        ]
-        raise InputError("the token is empty", where=at(empty[0]))
+        lengths = runs.lengths
+        within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        place = np.repeat(offsets[task] + runs.first, lengths) + within
+        rows = np.repeat(runs.start[:-1], lengths) + within
+        raise InputError("the token is empty", where=at(int(rows[agreed[place] < 0].min())))
     return coder.tokens.names.take(pa.array(agreed))
 
 

@@ -114,8 +114,13 @@ def scan(path: str | os.PathLike[str], scheme: str | None = None) -> PartedTable
     table = _table(name, files, False)
     coder = Coder(table)
     found = _Counts()
-    for runs, rows in ahead(_laid_out(table, coder)):
-        found.add(coder, runs, rows)
+    try:
+        for runs, rows in ahead(_laid_out(table, coder)):
+            found.add(coder, runs, rows)
+    except InputError:
+        # rows of a task that stand apart look as if some were lacking: say so, if that is it
+        _check_neighbours(name, files, _keys_in_order(files))
+        raise
     _check_neighbours(name, files, found.task_keys())
     n_labels, n_annotators = len(coder.labels), len(coder.annotators)
     pairs = _grown(found.pairs, n_labels)
@@ -289,6 +294,20 @@ def _check_neighbours(name: str, files: tuple[Path, ...], keys: U64) -> None:
             seen.add(task)
             before = row + place, task
         row += batch.num_rows
+
+
+def _keys_in_order(files: tuple[Path, ...]) -> U64:
+    """The key of each task, again wherever another one stands before it."""
+    found: list[U64] = []
+    for batch in _stream(files, ("task",)):
+        texts = batch.column("task").cast(pa.large_string()).fill_null("")
+        keys = sentence_keys(texts, 0)
+        kept = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
+        if len(keys) and found and found[-1][-1] == keys[0]:
+            kept[0] = False
+        if kept.any():
+            found.append(keys[kept])
+    return np.concatenate(found) if found else np.zeros(0, np.uint64)
 
 
 def _has_text(files: tuple[Path, ...]) -> bool:

@@ -95,7 +95,7 @@ class TableSource(NamedTuple):
                 where=self.where(bad.row),
                 got=f"{bad.text!r:.40}",
             ) from None
-        except (pa.ArrowException, ValueError) as error:
+        except (pa.ArrowException, ValueError, IndexError) as error:
             raise InputError(
                 f"column {column!r} cannot be read as whole numbers",
                 where=self.name,
