@@ -68,3 +68,16 @@ def test_what_only_looks_like_layers_is_left_alone(
     )
     io.write(crowd, tmp_path / "a.conll")
     assert io.read(tmp_path / "a.conll").corpus.layers == ("",)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_safe_cells(tmp_path: Path, name: str) -> None:
+    """What a spreadsheet would run is disarmed, and comes back as it was."""
+    words = ["=1+1", "+x", "-y", "@z", "'=q", "'plain", "''@", "a=b"]
+    crowd = Crowd.of({"=ann": [["O"] * len(words)]}, [words], ids=["-id"])
+    io.write(crowd, tmp_path / name, safe_cells=True)
+    cells = (tmp_path / name).read_text().replace("\t", ",").replace("\n", ",").split(",")
+    assert not [cell for cell in cells if cell.strip('"')[:1] in ("=", "+", "-", "@")]
+    back = io.read(tmp_path / name, safe_cells=True, scheme="iob2")
+    assert back.corpus.words(0) == words
+    assert (back.annotators, back.corpus.sentence_ids[0].as_py()) == (("=ann",), "-id")

@@ -23,6 +23,7 @@ from seqtruth.cli.options import (
     Overlap,
     Quiet,
     Reading,
+    SafeCells,
     Scheme,
     Seed,
     Split,
@@ -190,7 +191,9 @@ def convert(
     overlap: Overlap = None,
     reading: Reading = None,
     writing: Writing = None,
+    safe_cells: SafeCells = False,
     scheme: Scheme = None,
+    quiet: Quiet = False,
 ) -> None:
     """Bring files from one format into another, everybody's labels as they are."""
     from seqtruth.io import convert as run
@@ -201,16 +204,11 @@ def convert(
     target = Path(output)
     to = check_labels(target, to)
     check_distinct(target, inputs=inputs)
-    options = reading_options(reading, split, overlap)
-    run(
-        inputs,
-        target,
-        format,
-        to,
-        scheme=scheme,
-        read_options=options,
-        write_options=reading_options(writing),
-    )
+    options, more = reading_options(reading, split, overlap), reading_options(writing)
+    if safe_cells:
+        more["safe_cells"] = True
+    with progress(f"{target.name}", quiet):
+        run(inputs, target, format, to, scheme=scheme, read_options=options, write_options=more)
     note(f"wrote {output}")
 
 

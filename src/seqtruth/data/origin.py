@@ -28,7 +28,7 @@ class Origin:
     Parameters
     ----------
     format : name of the format; empty where there was no tool's file.
-    records : the record of each document that has one, as JSON text.
+    records : the record of each document that has one, as JSON text without the document's own text.
     models : annotators who are models, not people.
     discontinuous : the marks in several pieces; those of annotator ``""`` are what most have.
     tokens, sentences : whether the file itself gave borders of these.

@@ -66,12 +66,12 @@ class CrowdColumns:
     ends: list[I32] = field(default_factory=list)
     texts: list[pa.Array] = field(default_factory=list)
     tokens: list[pa.Array] = field(default_factory=list)
-    row_sentence: list[I64] = field(default_factory=list)
-    row_annotator: list[I64] = field(default_factory=list)
+    row_sentence: list[I32] = field(default_factory=list)
+    row_annotator: list[I32] = field(default_factory=list)
     #: row, first token, token after the last, node; in the sentence's tokens
-    spans: list[I64] = field(default_factory=list)
+    spans: list[I32] = field(default_factory=list)
     #: row, token that was not seen
-    silences: list[I64] = field(default_factory=list)
+    silences: list[I32] = field(default_factory=list)
 
     def add(self, batch: Batch, cut: Cut, said: Said, first_document: int, name: str) -> None:
         """A batch of texts, cut, with what was said of them."""
@@ -102,8 +102,8 @@ class CrowdColumns:
         to_row = base[:-1] - cut.sentences_of[text]
         kept[to_row[said.dropped[:, 0]] + said.dropped[:, 1]] = False
         row = np.cumsum(kept) - 1 + self.n_rows
-        self.row_sentence.append(sentence[kept] + self.n_sentences)
-        self.row_annotator.append(annotator[opinion[kept]])
+        self.row_sentence.append((sentence[kept] + self.n_sentences).astype(np.int32))
+        self.row_annotator.append(annotator[opinion[kept]].astype(np.int32))
         who, start, end, node = said.spans.T
         first, last = (
             np.searchsorted(cut.token_starts, start),
@@ -111,14 +111,12 @@ class CrowdColumns:
         )
         there = np.searchsorted(cut.tokens_of, first, "right") - 1
         zero = cut.tokens_of[there]
-        self.spans.append(
-            np.stack([row[to_row[who] + there], first - zero, last - zero, node], axis=1)
-        )
+        columns = [row[to_row[who] + there], first - zero, last - zero, node]
+        self.spans.append(np.stack(columns, axis=1).astype(np.int32))
         who, token = said.unseen.T
         there = np.searchsorted(cut.tokens_of, token, "right") - 1
-        self.silences.append(
-            np.stack([row[to_row[who] + there], token - cut.tokens_of[there]], axis=1)
-        )
+        columns = [row[to_row[who] + there], token - cut.tokens_of[there]]
+        self.silences.append(np.stack(columns, axis=1).astype(np.int32))
         self.n_rows += int(kept.sum())
 
     def corpus(self, documents: Sequence[str], split: bool, origin: Origin) -> Corpus:
@@ -151,45 +149,50 @@ class CrowdColumns:
         kind : of the scheme.
         """
         n_layers = len(layering.names)
-        annotator = numbers[_whole(self.row_annotator, np.int64)]
+        annotator = numbers[_whole(self.row_annotator, np.int32)].astype(np.int32)
         rows = np.flatnonzero(annotator >= 0)
-        sentence = _whole(self.row_sentence, np.int64)[rows]
+        sentence, annotator = _whole(self.row_sentence, np.int32)[rows], annotator[rows]
         # rows were added document by document and annotator by annotator
-        order = np.lexsort((annotator[rows], sentence))
-        sentence, annotator = sentence[order], annotator[rows][order]
-        new_row = np.full(self.n_rows, -1, np.int64)
-        new_row[rows[order]] = np.arange(len(rows))
+        order = np.lexsort((annotator, sentence))
+        sentence, annotator = sentence[order], annotator[order]
+        new_row = np.full(self.n_rows, -1, np.int32)
+        new_row[rows[order]] = np.arange(len(rows), dtype=np.int32)
+        del rows, order
         # each row stands once per layer, sentence by sentence: all annotators, layer by layer
         counts = np.bincount(sentence, minlength=corpus.n_sentences // n_layers)
         first = offsets_of(counts)[:-1]
 
-        def on_layer(row: I64, layer: I64 | int) -> I64:
+        def on_layer(row: npt.NDArray[Any], layer: I64 | int) -> npt.NDArray[Any]:
+            if n_layers == 1:
+                return row
             base = sentence[row]
             place = row - first[base]
             return np.asarray(first[base] * n_layers + layer * counts[base] + place)
 
-        every = np.arange(len(rows))
-        row_sentence = np.empty(len(rows) * n_layers, np.int32)
-        row_annotator = np.empty(len(rows) * n_layers, np.int32)
-        for layer in range(n_layers):
-            row_sentence[on_layer(every, layer)] = sentence * n_layers + layer
-            row_annotator[on_layer(every, layer)] = annotator
+        row_sentence, row_annotator = sentence, annotator
+        if n_layers > 1:
+            every = np.arange(len(sentence))
+            row_sentence = np.empty(len(sentence) * n_layers, np.int32)
+            row_annotator = np.empty(len(sentence) * n_layers, np.int32)
+            for layer in range(n_layers):
+                row_sentence[on_layer(every, layer)] = sentence * n_layers + layer
+                row_annotator[on_layer(every, layer)] = annotator
         scheme = Scheme.of(kind, [f"I-{label}" for label in layering.labels] or ["O"])
         types = np.array([scheme.types.index(label) for label in layering.labels] or [0], np.int16)
         offsets = offsets_of(np.diff(corpus.token_offsets)[row_sentence])
-        found = _whole(self.spans, np.int64).reshape(-1, 4)
+        found = _whole(self.spans, np.int32).reshape(-1, 4)
         found = found[new_row[found[:, 0]] >= 0]
         on = np.array(layering.of or [0], np.int64)[found[:, 3]]
         at = on_layer(new_row[found[:, 0]], on)
         sequence = np.lexsort((found[:, 1], at))
         spans = Spans(
-            at[sequence],
+            at[sequence].astype(np.int64),
             found[sequence, 1].astype(np.int32),
             found[sequence, 2].astype(np.int32),
             types[found[sequence, 3]],
         )
-        tags = np.array(paint(spans, offsets, scheme))
-        quiet = _whole(self.silences, np.int64).reshape(-1, 2)
+        tags = paint(spans, offsets, scheme)
+        quiet = _whole(self.silences, np.int32).reshape(-1, 2)
         quiet = quiet[new_row[quiet[:, 0]] >= 0]
         for number in range(n_layers):
             tags[offsets[on_layer(new_row[quiet[:, 0]], number)] + quiet[:, 1]] = -1

@@ -21,11 +21,11 @@ import numpy.typing as npt
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.origin import Discontinuous, Origin
 from seqtruth.errors import DataError, InputError, ParameterError
-from seqtruth.io import json_codec
 from seqtruth.io.assemble import as_input_error
 from seqtruth.io.crowd_columns import CrowdColumns, Layering, Said
 from seqtruth.io.documents import Document, Notes, Opinion, Role
 from seqtruth.io.overlaps import Overlaps, Placed, in_order, tidy
+from seqtruth.io.record_text import kept_record
 from seqtruth.io.sentences import check_split
 from seqtruth.io.text_batch import Batch, Cut, batch_of, cut
 
@@ -161,7 +161,7 @@ class CrowdBuilder:
         if in_pieces:
             self._remember_pieces(document.id, everybody)
         if document.source is not None:
-            self._records[document.id] = json_codec.line(document.source)[:-1].decode()
+            self._records[document.id] = kept_record(document.source, text)
         waiting.size += len(text) + 1
         if waiting.size >= BATCH:
             self._cut()

@@ -113,7 +113,8 @@ def _table(
 ) -> CrowdFormat:
     return CrowdFormat(
         name, title, tell, read, partial(write_table, kind=name),  # type: ignore[arg-type]
-        () if name == "parquet" else ("quoting",), _WITH_LEVEL,
+        () if name == "parquet" else ("quoting", "safe_cells"),
+        _WITH_LEVEL if name == "parquet" else (*_WITH_LEVEL, "safe_cells"),
         ("annotators who saw nothing", "documents' texts, where split into sentences"), suffixes,
     )  # fmt: skip
 

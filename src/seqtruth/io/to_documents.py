@@ -6,7 +6,6 @@ is no text, the tokens are joined by blanks.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.io.documents import Document, Extents, Mark, Opinion, Role
+from seqtruth.io.record_text import whole_record
 from seqtruth.io.text_spans import RowSpans, row_spans
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -90,7 +90,7 @@ def documents_of(
             page.tokens if borders or given.tokens or spelled else None,
             page.sentences if borders or given.sentences else None,
             "",
-            None if record is None else json.loads(record),
+            None if record is None else whole_record(record, page.text),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -12,10 +13,11 @@ from typing import NamedTuple
 
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.files import read_text, write_chunks
+from seqtruth.io.longtable.sources import FORMULA
 
 DELIMITERS = (",", ";", "\t", "|")
-#: Cells that spreadsheets take for formulas.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+#: Cells that spreadsheets take for formulas, or would after an apostrophe is taken off.
+_FORMULA = re.compile(FORMULA)
 _BATCH = 1000
 _MAX_CELL = 1 << 30
 READ_OPTIONS = {
@@ -137,7 +139,7 @@ def _rows(
                 got=f"{cells[0]!r:.60}", fix="check delimiters and quotation marks",
             )  # fmt: skip
         if safe:
-            cells = [x[1:] if x[:1] == "'" and x[1:].startswith(_FORMULAS) else x for x in cells]
+            cells = [x[1:] if x[:1] == "'" and _FORMULA.match(x) else x for x in cells]
         yield dict(zip(names, cells, strict=True)), where
 
 
@@ -155,7 +157,7 @@ def write_delimited(
         writer.writerow(names)
         for row in rows:
             if safe:
-                row = ["'" + cell if cell.startswith(_FORMULAS) else cell for cell in row]
+                row = ["'" + cell if _FORMULA.match(cell) else cell for cell in row]
             writer.writerow(row)
             if buffer.tell() > 1 << 20:
                 yield buffer.getvalue().encode()

@@ -138,8 +138,10 @@ def check_names(name: str, names: list[str]) -> None:
             raise InputError(f"column {column!r} is there twice", where=name)
 
 
-def load_delimited(path: Path, delimiter: str, quoting: bool = True) -> TableSource:
-    """A CSV or TSV file; all fields are text."""
+def load_delimited(
+    path: Path, delimiter: str, quoting: bool = True, safe_cells: bool = False
+) -> TableSource:
+    """A CSV or TSV file; all fields are text. The apostrophes of ``safe_cells`` are taken off."""
     data = read_text(path)
     names = header(data, delimiter)
     check_names(f"{path}:1", names)
@@ -173,6 +175,8 @@ def load_delimited(path: Path, delimiter: str, quoting: bool = True) -> TableSou
         return f"{path}:{_line(data, delimiter, quoting, row + 1)}"
 
     _check_quotes(table, where)
+    if safe_cells:
+        table = _with_texts(table, rf"^'({FORMULA})", r"\1")
     return _checked(TableSource(str(path), table, where))
 
 
@@ -231,6 +235,8 @@ def _line(data: bytes, delimiter: str, quoting: bool, record: int) -> int:
         return line
 
 
+#: What a spreadsheet takes for a formula, or would after an apostrophe is taken off (RE2 syntax).
+FORMULA = r"'*[=+\-@\t\r]"
 #: What a damaged file makes Arrow raise.
 _DAMAGES = (pa.ArrowException, OSError, ValueError, MemoryError, UnicodeDecodeError)
 #: Columns of text, which are read as codes.
@@ -357,9 +363,25 @@ def _check_lines(table: pa.Table, path: Path) -> None:
             )
 
 
-def save_delimited(table: pa.Table, path: Path, delimiter: str) -> None:
-    """Write CSV or TSV; fields are quoted only where some field needs it."""
+def _with_texts(table: pa.Table, pattern: str, replacement: str) -> pa.Table:
+    """The table with its fields of text changed."""
+    columns = [
+        pc.replace_substring_regex(column, pattern, replacement, max_replacements=1)
+        if pa.types.is_large_string(column.type)
+        else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=table.column_names)
+
+
+def save_delimited(table: pa.Table, path: Path, delimiter: str, safe_cells: bool = False) -> None:
+    """Write CSV or TSV; fields are quoted only where some field needs it.
+
+    With ``safe_cells``, those that a spreadsheet would run as formulas get an apostrophe in front.
+    """
     _check_lines(table, path)
+    if safe_cells:
+        table = _with_texts(table, rf"^({FORMULA})", r"'\1")
     special = rf'["\r\n{delimiter}]|^\s|\s$'
     needs = any(
         pc.any(pc.match_substring_regex(column, special)).as_py()

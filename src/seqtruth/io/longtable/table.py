@@ -34,14 +34,18 @@ from seqtruth.io.longtable.spans import read_span_rows, span_table
 from seqtruth.io.longtable.write import save_tokens, token_table
 
 
-def read_csv(path: Path, scheme: str | None = None, *, quoting: bool = True) -> Crowd:
+def read_csv(
+    path: Path, scheme: str | None = None, *, quoting: bool = True, safe_cells: bool = False
+) -> Crowd:
     """Read a comma-separated table; ``quoting=False`` takes quotation marks as plain text."""
-    return read_source(load_delimited(path, ",", quoting), scheme)
+    return read_source(load_delimited(path, ",", quoting, safe_cells), scheme)
 
 
-def read_tsv(path: Path, scheme: str | None = None, *, quoting: bool = True) -> Crowd:
+def read_tsv(
+    path: Path, scheme: str | None = None, *, quoting: bool = True, safe_cells: bool = False
+) -> Crowd:
     """Read a tab-separated table; ``quoting=False`` takes quotation marks as plain text."""
-    return read_source(load_delimited(path, "\t", quoting), scheme)
+    return read_source(load_delimited(path, "\t", quoting, safe_cells), scheme)
 
 
 def read_parquet(path: Path, scheme: str | None = None) -> Crowd:
@@ -84,6 +88,7 @@ def write_table(
     confidence: npt.NDArray[Any] | None = None,
     level: str | None = None,
     span_confidence: npt.NDArray[Any] | None = None,
+    safe_cells: bool = False,
 ) -> None:
     """Write CSV, TSV or Parquet.
 
@@ -94,6 +99,7 @@ def write_table(
     level : ``token`` or ``span``; by default spans where the corpus has texts and spans can say
         everything, else tokens.
     span_confidence : one number per token, that of the span it is in; ``confidence`` if not given.
+    safe_cells : put an apostrophe before what a spreadsheet would run as a formula; not in Parquet.
     """
     if level not in (None, "token", "span"):
         raise ParameterError("level must be token or span", got=repr(level))
@@ -111,7 +117,7 @@ def write_table(
     if kind == "parquet":
         save_parquet(table, path)
     else:
-        save_delimited(table, path, "," if kind == "csv" else "\t")
+        save_delimited(table, path, "," if kind == "csv" else "\t", safe_cells)
 
 
 def _spelled(crowd: Crowd, confidence: npt.NDArray[Any] | None) -> pa.Table:
