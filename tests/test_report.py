@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import itertools
 import json
@@ -75,7 +76,8 @@ class Page(HTMLParser):
     @property
     def data(self) -> dict:
         """What the text view is made of."""
-        return json.loads(self.scripts[0])
+        block = self.scripts[0]
+        return json.loads(block if block[0] == "{" else gzip.decompress(base64.b64decode(block)))
 
     @property
     def words(self) -> str:
@@ -254,7 +256,19 @@ def test_confidence_against_gold(data, result):
 
 
 def view(result, crowd=None, probable=True):
-    return json.loads(embed(result, crowd, probable).block)
+    shown = json.loads(embed(result, crowd, probable).block)
+    shown["spans"] = [numbers(one) for one in shown["spans"]]
+    shown["said"] = [
+        [(numbers(who), spans if spans == "=" else numbers(spans)) for who, spans in readings]
+        for readings in (
+            [tuple(one.split(":")) for one in text.split("|") if one] for text in shown["said"]
+        )
+    ]
+    return shown
+
+
+def numbers(text):
+    return [int(value) for value in text.split()]
 
 
 def test_shown_spans_have_the_confidence_of_spans(data, result):

@@ -60,7 +60,8 @@ def render(
     """
     crowd = result.crowd if crowd is None else crowd
     crowd = None if crowd is None else beside(crowd, result)
-    rows = content.annotators(result, crowd)
+    silent = confidence.silent_sources(result)
+    rows = content.annotators(result, crowd, silent)
     types = content.types(result)
     kind = confidence.meaning(result)
     between = agreement_part.agreement_part(result, crowd)
@@ -86,6 +87,7 @@ def render(
         thresholds=confidence.thresholds(result),
         annotators=rows[: content.MAX_ANNOTATORS],
         more_annotators=max(0, len(rows) - content.MAX_ANNOTATORS),
+        silent=bool(silent),
         has_mistakes=bool(rows and rows[0].mistakes),
         trust_figure=content.trust_figure(rows),
         between=between,

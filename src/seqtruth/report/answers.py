@@ -72,15 +72,14 @@ def _usable(result: Result, scores: Evaluation | None, saved: str) -> Answer:
             question, "Nobody checked them", "none", tuple(more), f"seqtruth next {saved} -n 100"
         )
     if kind != "corrected":
-        what = (
-            "margins, which rank sentences and promise"
-            if kind == "margin"
-            else "beliefs, which promise"
-        )
-        more.append(
-            f"{clip(method, 40)} gives {what} nothing. Read a sample, or aggregate with accord,"
-            " whose probabilities are checked by held-out annotators."
-        )
+        what = {
+            "margin": "gives margins, which rank sentences and promise nothing",
+            "own": "gives its own beliefs, which nobody checked",
+            "guess": "can only guess: sources that are silent cannot confirm each other",
+        }[kind]
+        more.append(f"{clip(method, 40)} {what}.")
+        if kind != "guess":
+            more.append("Read a sample, or aggregate with accord, which checks its probabilities.")
         return Answer(question, "The method cannot promise", "none", tuple(more), command)
     n, least = acceptable(result)
     share = n / n_labelled

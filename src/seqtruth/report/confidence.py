@@ -29,7 +29,8 @@ def meaning(result: Result) -> str:
 
     ``"corrected"``: the probability that it is right, checked by held-out annotators; ``"own"``: the
     same, as the model has it; ``"margin"``: the paper's ξ, which only ranks; ``"unchecked"``: nobody labelled
-    what another had, so that nothing speaks for or against the labels.
+    what another had, so that nothing speaks for or against the labels; ``"guess"``: sources are silent where
+    they have nothing to say, and cannot confirm each other.
     """
     if len(result.annotators) < 2 or not _overlap(result):
         return "unchecked"
@@ -37,7 +38,16 @@ def meaning(result: Result) -> str:
         return "margin"
     settings = result.provenance.get("parameters")
     corrected = isinstance(settings, dict) and settings.get("calibrate") is True
+    if corrected and silent_sources(result):
+        return "guess"
     return "corrected" if corrected else "own"
+
+
+def silent_sources(result: Result) -> set[str]:
+    """Names of sources that the method took to be silent where they say ``O``."""
+    silence = result.provenance.get("silence")
+    silent = silence.get("silent") if isinstance(silence, dict) else None
+    return set(map(str, silent)) if isinstance(silent, dict) else set()
 
 
 def _overlap(result: Result) -> bool:

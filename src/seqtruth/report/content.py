@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,8 +65,10 @@ def headlines(result: Result, spans: int, scores: Evaluation | None) -> list[Hea
     return out
 
 
-def annotators(result: Result, crowd: Crowd | None) -> list[Row]:
-    """All annotators, worst first."""
+def annotators(
+    result: Result, crowd: Crowd | None, silent: Collection[str] = frozenset()
+) -> list[Row]:
+    """All annotators, worst first; ``silent`` ones are judged by what they mark, not by what they leave."""
     annotators = result.annotators
     shares: list[tuple[tuple[float, bool], ...]] = [()] * len(annotators.names)
     if crowd is not None and crowd.scheme.kind != "plain":
@@ -87,7 +90,12 @@ def annotators(result: Result, crowd: Crowd | None) -> list[Row]:
             float(np.clip(np.nan_to_num(annotators.weight[w] / top), 0, 1)),
             int(annotators.sentences[w]),
             float(annotators.agreement[w]),
-            _verdict(float(annotators.agreement[w]), int(annotators.sentences[w])),
+            _verdict(
+                1 - sum(share for share, _ in shares[w][1:])
+                if annotators.names[w] in silent and shares[w]
+                else float(annotators.agreement[w]),
+                int(annotators.sentences[w]),
+            ),
             shares[w],
         )
         for w in np.lexsort((np.array(annotators.names), agreement, annotators.weight))

@@ -14,8 +14,14 @@
   const number = value => value.toLocaleString("en");
   let data, lower, byDoubt, shown = [], page = 0;
 
-  function read() {
-    data = JSON.parse(block.textContent);
+  async function read() {
+    let text = block.textContent;
+    if (block.type.endsWith("gzip")) {
+      const letters = atob(text), packed = new Uint8Array(letters.length);
+      for (let i = 0; i < letters.length; i++) packed[i] = letters.charCodeAt(i);
+      text = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+    }
+    data = JSON.parse(text);
     byDoubt = Array.from(data.sure.keys()).sort((a, b) => data.sure[a] - data.sure[b] || a - b);
     const fill = (select, names) => names && select && names
       .map((name, k) => [name, k]).sort((a, b) => a[0].localeCompare(b[0]))
@@ -24,11 +30,23 @@
     fill(at("by-who"), data.who);
   }
 
+  // columns of numbers are texts until a sentence is looked at
+  const numbers = text => text ? text.split(" ").map(Number) : [];
+  const remembered = make => {
+    const known = new Map();
+    return s => { if (!known.has(s)) known.set(s, make(s)); return known.get(s); };
+  };
+  const found = remembered(s => numbers(data.spans[s]));
+  const said = remembered(s => data.said[s] ? data.said[s].split("|").map(one => {
+    const [who, spans] = one.split(":");
+    return [numbers(who), spans === "=" ? 0 : numbers(spans)];
+  }) : []);
+
   // does the sentence hold the type, in the result or in anybody's reading?
   function holds(s, type) {
-    const own = data.spans[s];
+    const own = found(s);
     for (let i = 2; i < own.length; i += 4) if (own[i] === type) return true;
-    return data.said[s].some(([, spans]) => {
+    return said(s).some(([, spans]) => {
       for (let i = 2; i < spans.length; i += 3) if (spans[i] === type) return true;
       return false;
     });
@@ -45,8 +63,8 @@
       if (data.sure[s] < low || data.sure[s] >= high) return false;
       if (words && !lower[s].includes(words)) return false;
       if (type && !holds(s, kind)) return false;
-      if (who && !data.said[s].some(([names, spans]) => names.includes(person) && (!differ || spans))) return false;
-      return !differ || who || data.said[s].some(([, spans]) => spans);
+      if (who && !said(s).some(([names, spans]) => names.includes(person) && (!differ || spans))) return false;
+      return !differ || who || said(s).some(([, spans]) => spans);
     });
     page = 0;
     draw();
@@ -131,7 +149,7 @@
   }
 
   function reading(text, who, flat, own) {
-    const row = make("div", "reading"), line = make("div", "said");
+    const row = make("div", "reading"), line = make("div");
     row.append(make("div", "who", names(who)), line);
     if (!flat) {
       line.append(make("span", "soft", own.length ? "the same" : "nothing either"));
@@ -149,13 +167,13 @@
   function why(s, own) {
     const text = data.text[s], options = new Map(), box = make("div", "why");
     const every = [...own.map(span => [span, null])];
-    for (const [who, flat] of data.said[s]) for (const span of flat ? spansOf(flat, 3) : own) every.push([span, who]);
+    for (const [who, flat] of said(s)) for (const span of flat ? spansOf(flat, 3) : own) every.push([span, who]);
     for (const [span, who] of every) {
       const name = key(span);
       if (!options.has(name)) options.set(name, { span, who: [], chosen: false });
       if (who) options.get(name).who.push(...who); else options.get(name).chosen = span[3];
     }
-    const present = data.said[s].flatMap(([who]) => who);
+    const present = said(s).flatMap(([who]) => who);
     const sorted = [...options.values()].sort((a, b) => a.span[0] - b.span[0] || b.who.length - a.who.length);
     const table = make("table"), head = make("tr"), body = make("tbody");
     for (const title of ["", "Marked by", "Weight", "Result"]) {
@@ -183,7 +201,7 @@
   }
 
   function item(s) {
-    const text = data.text[s], own = spansOf(data.spans[s], 4), node = make("article", "item");
+    const text = data.text[s], own = spansOf(found(s), 4), node = make("article", "item");
     node.tabIndex = -1;
     const head = make("header"), sure = data.sure[s] / 1000;
     head.append(make("h3", "", data.id[s]));
@@ -195,21 +213,21 @@
     bar.setAttribute("aria-hidden", "true");
     meter.append(`${data.probable ? "confidence" : "score"} ${sure.toFixed(2)}`, bar);
     head.append(meter);
-    const weak = [];
-    for (let i = 0; i < data.weak[s].length; i += 2) weak.push([data.weak[s][i], data.weak[s][i + 1]]);
+    const weak = [], places = numbers(data.weak[s]);
+    for (let i = 0; i < places.length; i += 2) weak.push([places[i], places[i + 1]]);
     const line = make("p", "words");
     line.dir = "auto";
     line.append(...pieces(text, own, 0, text.length, weak));
     node.append(head, line);
-    if (data.said[s].length) {
-      const said = make("div", "readings");
-      said.append(...data.said[s].map(([who, flat]) => reading(text, who, flat, own)));
+    if (said(s).length) {
+      const readings = make("div", "readings");
+      readings.append(...said(s).map(([who, flat]) => reading(text, who, flat, own)));
       const more = make("details"), summary = make("summary", "", "Why?");
       more.append(summary);
       more.addEventListener("toggle", () => {
         if (more.open && more.childElementCount === 1) more.append(why(s, own));
       });
-      node.append(said, more);
+      node.append(readings, more);
     }
     return node;
   }
@@ -227,6 +245,7 @@
   }
 
   document.addEventListener("keydown", event => {
+    if (!data) return;
     const typing = event.target.closest("input, select, textarea");
     if (event.key === "Escape" && typing) event.target.blur();
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -243,6 +262,5 @@
   for (const id of ["by-type", "by-who", "by-sure", "order", "differ"]) at(id) && at(id).addEventListener("change", filter);
   at("before").addEventListener("click", () => turn(-1));
   at("after").addEventListener("click", () => turn(1));
-  read();
-  filter();
+  read().then(filter);
 })();

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import base64
+import gzip
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +19,8 @@ from seqtruth.result import Result
 
 #: Sentences and characters that a page holds at most; the least confident are kept.
 MAX_SENTENCES, MAX_CHARACTERS = 100_000, 30_000_000
+#: Longer JSON is compressed: browsers unpack faster than they read HTML.
+MAX_PLAIN = 1_000_000
 #: A longer sentence or name is cut.
 MAX_TEXT, MAX_NAME = 3000, 80
 #: A token less probable than this is underlined.
@@ -55,12 +59,14 @@ class Embedded(NamedTuple):
     block : the sentences as JSON that can stand inside an HTML page.
     shown, total : how many sentences it has, of how many.
     as_written : whether texts are the source's own; else blanks between tokens are a guess.
+    packed : whether the block is compressed (in base 64), which much text is.
     """
 
     block: Markup
     shown: int
     total: int
     as_written: bool
+    packed: bool
 
 
 def embed(result: Result, crowd: Crowd | None, probable: bool) -> Embedded:
@@ -103,12 +109,10 @@ def embed(result: Result, crowd: Crowd | None, probable: bool) -> Embedded:
         columns["text"].append(written.text)
         columns["sure"].append(min(confidence[n] for n in numbers))
         columns["spans"].append(
-            [v for span, c in zip(kept, flags, strict=False) for v in (*span, c)]
+            _numbers(v for span, c in zip(kept, flags, strict=False) for v in (*span, c))
         )
         columns["said"].append(_readings(crowd, theirs, ours, numbers, written))
-        columns["weak"].append(
-            [v for a, b in weak.get(s, ()) for v in _cut(written, a, b)] if weak else []
-        )
+        columns["weak"].append(_numbers(v for a, b in weak.get(s, ()) for v in _cut(written, a, b)))
     weights = dict(zip(result.annotators.names, result.annotators.weight.tolist(), strict=True))
     known = () if crowd is None else crowd.annotators
     data = {
@@ -119,9 +123,17 @@ def embed(result: Result, crowd: Crowd | None, probable: bool) -> Embedded:
         "probable": probable,
         **columns,
     }
-    return Embedded(
-        inert(data), len(columns["id"]), total, corpus.texts is not None or corpus.tokens is None
-    )
+    block = inert(data)
+    packed = len(block) > MAX_PLAIN
+    if packed:
+        block = Markup(base64.b64encode(gzip.compress(block.encode(), 6, mtime=0)).decode())
+    as_written = corpus.texts is not None or corpus.tokens is None
+    return Embedded(block, len(columns["id"]), total, as_written, packed)
+
+
+def _numbers(values: Iterable[int]) -> str:
+    """Whole numbers with blanks between: browsers read one text faster than many lists."""
+    return " ".join(map(str, values))
 
 
 def inert(value: Any) -> Markup:
@@ -215,10 +227,10 @@ def _placed(written: Written, spans: list[tuple[int, int, int]]) -> list[tuple[i
 
 def _readings(
     crowd: Crowd | None, theirs: Said | None, ours: Said, numbers: list[int], written: Written
-) -> list[Any]:
-    """[annotators, spans] of each different reading; 0 for spans that are the result's."""
+) -> str:
+    """``annotators:spans`` of each different reading, with ``|`` between; ``=`` for the result's spans."""
     if crowd is None or theirs is None:
-        return []
+        return ""
     by_annotator: dict[int, list[tuple[int, int, int]]] = {}
     rows, owner, labelled = crowd.sentence_rows, crowd.row_annotator, crowd.row_labelled
     for n in numbers:
@@ -230,10 +242,15 @@ def _readings(
     for annotator, spans in by_annotator.items():
         groups.setdefault(tuple(sorted(spans)), []).append(annotator)
     order = sorted(groups.items(), key=lambda item: (list(item[0]) != wanted, -len(item[1])))
-    return [
-        [who, 0 if list(spans) == wanted else [v for one in _placed(written, list(spans)) for v in one]]
+    return "|".join(
+        _numbers(who)
+        + (
+            ":="
+            if list(spans) == wanted
+            else ":" + _numbers(v for one in _placed(written, list(spans)) for v in one)
+        )
         for spans, who in order
-    ]  # fmt: skip
+    )
 
 
 def _weak(result: Result) -> dict[int, list[tuple[int, int]]]:
