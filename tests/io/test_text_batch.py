@@ -67,7 +67,10 @@ def test_a_batch_is_cut_as_its_texts(given_: list, split: str) -> None:
             )
         )  # fmt: skip
         assert sentences == split_text(document.text, split, document.sentences, [*marks, *solid])
-    column = strings(batch, found.token_starts, found.token_ends, "test").to_pylist()
+    texts = strings(batch, found.token_starts, found.token_ends, "test")
+    ends = np.cumsum(texts.sizes).tolist()
+    data = texts.data.tobytes()
+    column = [data[b - n : b].decode() for b, n in zip(ends, texts.sizes.tolist(), strict=True)]
     assert column == [
         batch.text[a:b] for a, b in zip(found.token_starts, found.token_ends, strict=True)
     ]

@@ -17,7 +17,7 @@ from seqtruth.data.origin import Origin
 from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import Spans, paint
 from seqtruth.io.assemble import offsets_of
-from seqtruth.io.text_batch import Batch, Cut, strings
+from seqtruth.io.text_batch import Batch, Cut, Texts, strings
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
@@ -46,10 +46,35 @@ class Said(NamedTuple):
 
 
 def _whole(chunks: list[Any], dtype: type) -> npt.NDArray[Any]:
-    """Chunks as one array, which takes their place."""
-    if len(chunks) != 1:
-        chunks[:] = [np.concatenate(chunks) if chunks else np.zeros(0, dtype)]
-    return np.asarray(chunks[0], dtype)
+    """Chunks as one array, which takes their place; each is let go as soon as it is copied."""
+    if len(chunks) == 1:
+        return np.asarray(chunks[0], dtype)
+    width = chunks[0].shape[1:] if chunks else ()
+    whole = np.empty((sum(map(len, chunks)), *width), dtype)
+    place = 0
+    for number, chunk in enumerate(chunks):
+        whole[place : place + len(chunk)] = chunk
+        place += len(chunk)
+        chunks[number] = None
+    chunks[:] = [whole]
+    return whole
+
+
+@dataclass
+class _TextColumn:
+    """Texts that come in parts, and become a column."""
+
+    sizes: list[Any] = field(default_factory=list)
+    data: list[Any] = field(default_factory=list)
+
+    def append(self, texts: Texts) -> None:
+        self.sizes.append(texts.sizes)
+        self.data.append(texts.data)
+
+    def column(self) -> pa.Array:
+        offsets = offsets_of(_whole(self.sizes, np.int32))
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(_whole(self.data, np.uint8))]
+        return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
 
 
 @dataclass
@@ -64,8 +89,8 @@ class CrowdColumns:
     lengths: list[I64] = field(default_factory=list)
     starts: list[I32] = field(default_factory=list)
     ends: list[I32] = field(default_factory=list)
-    texts: list[pa.Array] = field(default_factory=list)
-    tokens: list[pa.Array] = field(default_factory=list)
+    texts: _TextColumn = field(default_factory=_TextColumn)
+    tokens: _TextColumn = field(default_factory=_TextColumn)
     row_sentence: list[I32] = field(default_factory=list)
     row_annotator: list[I32] = field(default_factory=list)
     #: row, first token, token after the last, node; in the sentence's tokens
@@ -127,11 +152,9 @@ class CrowdColumns:
         if split:
             numbers = pa.array(_whole(self.numbers, np.int64) + 1).cast(pa.large_string())
             ids = pc.binary_join_element_wise(names, numbers, pa.scalar("#", pa.large_string()))
-        for chunks in (self.texts, self.tokens):
-            chunks[:] = [pa.concat_arrays(chunks)]
         return Corpus(
-            offsets_of(_whole(self.lengths, np.int64)), ids, self.tokens[0], tuple(documents),
-            document.astype(np.int32), self.texts[0],
+            offsets_of(_whole(self.lengths, np.int64)), ids, self.tokens.column(), tuple(documents),
+            document.astype(np.int32), self.texts.column(),
             _whole(self.starts, np.int32), _whole(self.ends, np.int32),
             _whole(self.text_starts, np.int64), origin=origin,
         )  # fmt: skip

@@ -23,8 +23,8 @@ from seqtruth.data.origin import Discontinuous, Origin
 from seqtruth.errors import DataError, InputError, ParameterError
 from seqtruth.io.assemble import as_input_error
 from seqtruth.io.crowd_columns import CrowdColumns, Layering, Said
-from seqtruth.io.documents import Document, Notes, Opinion, Role
-from seqtruth.io.overlaps import Overlaps, Placed, in_order, tidy
+from seqtruth.io.documents import Document, Mark, Notes, Opinion, Role
+from seqtruth.io.overlaps import Overlaps, tidy
 from seqtruth.io.record_text import kept_record
 from seqtruth.io.sentences import check_split
 from seqtruth.io.text_batch import Batch, Cut, batch_of, cut
@@ -134,20 +134,19 @@ class CrowdBuilder:
         where = document.where or f"{self.name}: document {document.id!r}"
         waiting, text = self._waiting, document.text
         number = len(waiting.documents)
-        everybody: list[tuple[Who, list[Placed]]] = []
+        everybody: list[tuple[Who, list[tuple[Mark, int]]]] = []
         in_pieces = False
         for who, opinion in self._last_ones(document, where).items():
             n = len(waiting.opinions)
             waiting.opinions.append((number, self._annotators[who]))
-            marks = in_order(text, opinion.marks)
-            plain = marks is not None
-            if marks is None:
+            placed = self.overlaps.flat(text, opinion.marks)
+            if placed is None:
                 marks = tidy(document, opinion, self.notes)
-            placed = self.overlaps.place(marks, where, who[0], self.notes)
+                placed = self.overlaps.place(marks, where, who[0], self.notes)
+                pieces = [(n, a, b) for mark, _ in placed for a, b in mark.pieces]
+                waiting.pieces += pieces
+                in_pieces = in_pieces or bool(pieces)
             waiting.spans += [(n, mark[0], mark[1], node) for mark, node in placed]
-            pieces = [] if plain else [(n, a, b) for mark, _ in placed for a, b in mark[3]]
-            waiting.pieces += pieces
-            in_pieces = in_pieces or bool(pieces)
             everybody.append((who, placed))
             if opinion.time is not None:
                 self._times.setdefault(who, {})[document.id] = opinion.time
@@ -178,7 +177,9 @@ class CrowdBuilder:
             found[who] = opinion
         return dict(sorted(found.items(), key=lambda item: known[item[0]]))
 
-    def _remember_pieces(self, document: str, everybody: list[tuple[Who, list[Placed]]]) -> None:
+    def _remember_pieces(
+        self, document: str, everybody: list[tuple[Who, list[tuple[Mark, int]]]]
+    ) -> None:
         """The marks in pieces: of everybody, and of most."""
         votes: dict[tuple[int, int, str], Counter[Any]] = {}
         for who, placed in everybody:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import NamedTuple
 
 from seqtruth.errors import InputError, ParameterError
@@ -40,26 +39,6 @@ class Placed(NamedTuple):
 
     mark: Mark
     node: int
-
-
-def in_order(text: str, marks: tuple[Mark, ...]) -> list[Mark] | None:
-    """What :func:`tidy` gives, where there is nothing to tidy but the order; else None. Most are so."""
-    length = len(text)
-    for mark in marks:
-        start, end, label, pieces, _ = mark
-        if pieces or not label or not 0 <= start < end <= length:
-            return None
-        if text[start].isspace() or text[end - 1].isspace():
-            return None
-    ordered = sorted(marks, key=_place)
-    for one, two in pairwise(ordered):
-        if one[0] == two[0] and one[1:3] == two[1:3]:
-            return None
-    return ordered
-
-
-def _place(mark: Mark) -> tuple[int, int, str]:
-    return mark[0], -mark[1], mark[2]
 
 
 def tidy(document: Document, opinion: Opinion, notes: Notes) -> list[Mark]:
@@ -127,13 +106,13 @@ class Overlaps:
                 f"overlap must be one of {', '.join(OVERLAPS)}", got=repr(self.policy)
             )
 
-    def place(self, marks: list[Mark], where: str, who: str, notes: Notes) -> list[Placed]:
+    def place(
+        self, marks: list[Mark], where: str, who: str, notes: Notes
+    ) -> list[tuple[Mark, int]]:
         """One opinion's marks (in order, as :func:`tidy` gives them) with their nodes."""
         if self.policy == "longest":
             marks = _longest(marks, where, notes)
-        if all(one[1] <= two[0] for one, two in pairwise(marks)):
-            return self._place_flat(marks)
-        placed: list[Placed] = []
+        placed: list[tuple[Mark, int]] = []
         active: list[Placed] = []
         for mark in marks:
             active = [other for other in active if other.mark.end > mark.start]
@@ -153,20 +132,33 @@ class Overlaps:
                 self.meetings[min(node, other), max(node, other)] += 1
                 self.first = self.first or where
             self.counts[node] += 1
-            placed.append(Placed(mark, node))
-            active.append(placed[-1])
+            placed.append((mark, node))
+            active.append(Placed(mark, node))
         return placed
 
-    def _place_flat(self, marks: list[Mark]) -> list[Placed]:
-        """Marks of which no two meet."""
-        placed = []
-        for mark in marks:
-            label = mark[2]
-            if label not in self._flat:
-                self._flat[label] = self.nodes.setdefault(Node(label, 0), len(self.nodes))
-            node = self._flat[label]
+    def flat(self, text: str, marks: tuple[Mark, ...]) -> list[tuple[Mark, int]] | None:
+        """As :func:`tidy` and :meth:`place`, where there is nothing to tidy and no two meet; else None.
+
+        Most opinions are so, and this is what they wait for.
+        """
+        try:
+            ordered = sorted(marks)
+        except TypeError:  # two that are the same but for the score
+            return None
+        placed, nodes, length, reached = [], self._flat, len(text), 0
+        for mark in ordered:
+            start, end, label, pieces, _ = mark
+            if pieces or not reached <= start < end <= length or not label:
+                return None
+            if text[start].isspace() or text[end - 1].isspace():
+                return None
+            reached = end
+            node = nodes.get(label)
+            if node is None:
+                node = nodes[label] = self.nodes.setdefault(Node(label, 0), len(self.nodes))
+            placed.append((mark, node))
+        for _, node in placed:
             self.counts[node] += 1
-            placed.append(Placed(mark, node))
         return placed
 
     def layers(self) -> tuple[tuple[str, ...], list[int]]:

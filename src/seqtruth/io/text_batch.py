@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Document
@@ -46,6 +45,13 @@ class Batch(NamedTuple):
     kinds: npt.NDArray[np.uint8]
     starts: I64
     ends: I64
+
+
+class Texts(NamedTuple):
+    """Texts as bytes one after the other, and how many each has."""
+
+    sizes: npt.NDArray[np.int32]
+    data: npt.NDArray[np.uint8]
 
 
 class Cut(NamedTuple):
@@ -282,8 +288,8 @@ def _without_blank_ones(batch: Batch, starts: I64, of: I64) -> tuple[I64, I64]:
     return starts[kept], of[kept]
 
 
-def strings(batch: Batch, starts: I64, ends: I64, name: str) -> pa.Array:
-    """Stretches of a batch, in order and without overlaps, as a column."""
+def strings(batch: Batch, starts: I64, ends: I64, name: str) -> Texts:
+    """Stretches of a batch, in order and without overlaps, as UTF-8."""
     try:
         data = np.frombuffer(batch.text.encode(), np.uint8)
     except UnicodeEncodeError:
@@ -297,10 +303,8 @@ def strings(batch: Batch, starts: I64, ends: I64, name: str) -> pa.Array:
             sizes += codes >= limit
         places = np.concatenate([[0], np.cumsum(sizes)])
         first, last = places[starts], places[ends]
-    offsets = np.concatenate([[0], np.cumsum(last - first)])
     edges, real = np.zeros(len(data) + 1, np.int8), first < last
     edges[first[real]] = 1
     edges[last[real]] -= 1
-    values = data[np.cumsum(edges[:-1], dtype=np.int8).view(np.bool_)]
-    buffers = [None, pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(values)]
-    return pa.Array.from_buffers(pa.large_string(), len(starts), buffers)
+    inside = np.cumsum(edges[:-1], dtype=np.int8).view(np.bool_)
+    return Texts((last - first).astype(np.int32), data[inside])

@@ -287,18 +287,22 @@ def _document(
     return Document(id, text, tuple(opinions), where=where)
 
 
+#: Makes a mark without looking at the fields' names, of which there are millions.
+_made = tuple.__new__
+
+
 def _plain_marks(text: str, spans: Any) -> list[Mark] | None:
     """Spans that are as most are; None where one has to look closer."""
-    marks = []
+    marks, length = [], len(text)
     try:
         for span in spans:
             start, end, label = span["start"], span["end"], span["label"]
             plain = type(start) is int and type(end) is int and type(label) is str and label
-            if not plain or start < 0 or start >= end or "pieces" in span:
+            if not plain or not 0 <= start < end <= length or (len(span) > 3 and "pieces" in span):
                 return None
-            if text[start].isspace() or text[end - 1].isspace():
+            if text[start].isspace():
                 return None
-            marks.append(Mark(start, end, label))
+            marks.append(_made(Mark, (start, end, label, (), None)))
     except (TypeError, KeyError, IndexError):
         return None
     return marks if type(spans) is list else None
