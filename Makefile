@@ -28,6 +28,15 @@ test: .venv/core
 	$(PIP) -e '.[$(GROUPS)]'
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(SELECT)
 
+# What we write, loaded by the tools' own packages; these are large and pin much, so they get their own place.
+test-tools: .venv-tools/core
+	.venv-tools/bin/python -m pytest -m tools tests/io/formats
+
+.venv-tools/core: pyproject.toml
+	$(PYTHON) -m venv .venv-tools
+	.venv-tools/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test,tools]'
+	touch $@
+
 lint: .venv/core
 	$(PIP) -e '.[dev]'
 	$(BIN)/ruff check
@@ -59,4 +68,4 @@ dist: .venv/core
 	touch $@
 
 clean:
-	rm -rf .venv demo-output dist attack-output
+	rm -rf .venv .venv-tools demo-output dist attack-output

@@ -76,6 +76,21 @@ def test_conll_folder(crowd: Crowd) -> None:
 
 @quick
 @given(crowds())
+def test_label_matrix(crowd: Crowd) -> None:
+    texts = [*crowd.annotators, *crowd.corpus.sentence_ids.to_pylist(), *crowd.scheme.labels]
+    if any(text.endswith("\0") for text in [*texts, *crowd.corpus.tokens.to_pylist()]):
+        return  # NumPy's texts end there
+    if not crowd.n_annotators or not crowd.n_tokens:
+        return
+    back = there_and_back(crowd, "a.npz", crowd.scheme.kind)
+    assert back.annotators == crowd.annotators
+    assert back.corpus.tokens.equals(crowd.corpus.tokens)
+    assert back.corpus.sentence_ids.equals(crowd.corpus.sentence_ids)
+    assert said(back) == said(crowd)
+
+
+@quick
+@given(crowds())
 def test_jsonl_tokens(crowd: Crowd) -> None:
     back = there_and_back(crowd, "a.jsonl")
     assert same_corpus(back.corpus, crowd.corpus)

@@ -16,6 +16,7 @@ from seqtruth.io.formats.conll.columns import read_conll, write_conll
 from seqtruth.io.formats.conll.folder import read_conll_folder, write_conll_folder
 from seqtruth.io.formats.jsonl import read_jsonl
 from seqtruth.io.formats.jsonl_writing import write_jsonl
+from seqtruth.io.formats.label_matrix import read_matrix, tell_matrix, write_matrix
 from seqtruth.io.longtable.sources import REQUIRED, header
 from seqtruth.io.longtable.table import read_csv, read_parquet, read_tsv, write_table
 
@@ -132,6 +133,14 @@ OWN = (
     CrowdFormat(
         "jsonl", "JSON lines of SeqTruth", _tell_jsonl, read_jsonl, write_jsonl,
         ("split", "overlap"), CONFIDENCES, (), _JSONL,
+    ),
+    CrowdFormat(
+        "label-matrix", "a label matrix (Snorkel)", tell_matrix, read_matrix, write_matrix, ("abstain",),
+        cannot_carry=(
+            "confidence", "texts and offsets", "documents", "who saw a sentence without any tag",
+            "NUL characters at the end of names",
+        ),
+        suffixes=(".npz",),
     ),
     _table("csv", "a long table (CSV)", (".csv",), partial(_tell_delimited, ",", ".csv"), read_csv),
     _table("tsv", "a long table (TSV)", (".tsv",), partial(_tell_delimited, "\t", ".tsv"), read_tsv),

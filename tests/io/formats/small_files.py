@@ -280,3 +280,45 @@ WIDE_TABLE = _csv(
     ["2", "Bob", "NNP", "O", "", "B-PER"],
     delimiter="\t",
 )
+
+
+_HTML = "<p>Ann Lee met <b>Bob</b>.</p>"
+_TALK = [{"author": "x", "text": "Ann ran."}, {"author": "y", "text": "Bob 😀"}]
+LABEL_STUDIO_PAGES = json.dumps(
+    [
+        {
+            "id": 1, "data": {"page": _HTML}, "annotations": [{"completed_by": 1, "result": [
+                {"from_name": "ner", "to_name": "page", "type": "hypertextlabels", "value": {
+                    "start": "/p[1]/b[1]/text()[1]", "startOffset": 0, "end": "/p[1]/b[1]/text()[1]",
+                    "endOffset": 3, "text": "Bob", "globalOffsets": {"start": 12, "end": 15},
+                    "hypertextlabels": ["PER"]}}]}],
+        },
+        {
+            "id": 2, "data": {"talk": _TALK}, "annotations": [{"completed_by": 2, "result": [
+                {"from_name": "who", "to_name": "talk", "type": "paragraphlabels", "value": {
+                    "start": "1", "startOffset": 0, "end": "1", "endOffset": 3, "text": "Bob",
+                    "paragraphlabels": ["PER"]}}]}],
+        },
+    ]
+).encode()  # fmt: skip
+LABEL_STUDIO_MIN = json.dumps(
+    [
+        {"text": "Ann ran", "id": 1, "label": [{"start": 0, "end": 3, "text": "Ann", "labels": ["PER"]}],
+         "annotator": person, "annotation_id": person, "lead_time": 1.5}
+        for person in (1, 2)
+    ]
+).encode()  # fmt: skip
+_SPAN = {"start": 0, "end": 3, "token_start": 0, "token_end": 0, "label": "PER"}
+_TOKENS = [
+    {"text": "Ann", "start": 0, "end": 3, "id": 0},
+    {"text": "ran", "start": 4, "end": 7, "id": 1},
+]
+_VERSION = {"text": "Ann ran", "tokens": _TOKENS, "spans": [_SPAN], "answer": "accept"}
+PRODIGY_REVIEW = _lines(
+    {**_VERSION, "_input_hash": 3, "_task_hash": 4, "_view_id": "review", "_session_id": "r-eve",
+     "versions": [{**_VERSION, "sessions": ["d-ann", "d-bob"]}]}
+)  # fmt: skip
+SPACY_DOC = json.dumps(
+    {"text": "Ann ran", "ents": [{"start": 0, "end": 3, "label": "PER"}], "sents": [{"start": 0, "end": 7}],
+     "tokens": [{"id": 0, "start": 0, "end": 3}, {"id": 1, "start": 4, "end": 7}]}
+).encode()  # fmt: skip
