@@ -49,6 +49,10 @@ def cross_fit(
     even = np.float32(1.0 / len(scheme.labels))
     opinions = [np.full((corpus.n_tokens, len(scheme.labels)), even) for _ in members]
 
+    for member in members:
+        if (load := getattr(member, "load", None)) is not None:
+            load()
+
     def job(m: int, k: int) -> None:
         learn, ask = np.flatnonzero(usable & (fold != k)), np.flatnonzero(fold == k)
         if not len(learn) or not len(ask):

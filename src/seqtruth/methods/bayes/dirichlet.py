@@ -27,8 +27,27 @@ from seqtruth.kernels.chain import FORBIDDEN
 SMALLEST = 1e-10
 
 
+#: So many numbers are worked on at a time, so that what is made on the way stays small.
+BLOCK = 1 << 22
+
+
+def _blocks(n: F64) -> list[slice]:
+    """Rows of the first axis, some at a time."""
+    rows = max(1, BLOCK // max(1, n[:1].size))
+    return [slice(a, a + rows) for a in range(0, len(n), rows)]
+
+
 def logs(n: F64, variational: bool) -> F64:
     """Expected logarithms, or logarithms of the point estimate, of every outcome."""
+    if n.size <= BLOCK:
+        return _logs(n, variational)
+    out = np.empty(n.shape)
+    for rows in _blocks(n):
+        out[rows] = _logs(n[rows], variational)
+    return out
+
+
+def _logs(n: F64, variational: bool) -> F64:
     if not variational:
         return np.asarray(np.log(np.maximum(means(n), SMALLEST)))
     from scipy.special import digamma  # here, since importing it takes as long as all the rest
@@ -47,6 +66,12 @@ def means(n: F64) -> F64:
 
 def objective_term(n: F64, prior: F64, variational: bool) -> float:
     """What these parameters add to the objective; see the table at the top of the module."""
+    if n.size <= BLOCK:
+        return _objective_term(n, prior, variational)
+    return sum(_objective_term(n[rows], prior[rows], variational) for rows in _blocks(n))
+
+
+def _objective_term(n: F64, prior: F64, variational: bool) -> float:
     if not variational:
         return float((prior * logs(n, False)).sum())
     from scipy.special import digamma, gammaln

@@ -176,7 +176,7 @@ class CrowdHMM:
         else:
             vote = _log(beginning)
         found = self._expect(Tables(flat, begin, moves, vote))
-        return self._update(found, self._logs(self.prior))
+        return self._update(found, self.prior)
 
     def expect(self, state: State, evidence: Evidence | None = None) -> Sums:
         """Expected counts under these parameters, and the log likelihood, added up over the parts.
@@ -213,16 +213,17 @@ class CrowdHMM:
         """What an aggregator hands back: labels, annotators' confusions and weights."""
         found = self.expect(state, evidence)
         confusion = self.annotators.confusion(state, self.prior, self.crowd.n_labels)
+        tables = self.tables(state, evidence)
         return Outcome(
-            partial(_label, tables=self.tables(state, evidence), known=self.known),
+            partial(_label, tables=tables, known=self.known),
             information(confusion, found["prior"]), history, confusion=confusion.astype(np.float32),
-            fitted=self.fitted(state, found, evidence) if self.parts.in_memory else None,
+            fitted=self.fitted(tables, found, evidence) if self.parts.in_memory else None,
         )  # fmt: skip
 
-    def fitted(self, state: State, found: Sums, evidence: Evidence | None = None) -> Fitted:
-        """The model as a result keeps it, with the sums that were found under ``state``."""
+    def fitted(self, tables: Tables, found: Sums, evidence: Evidence | None = None) -> Fitted:
+        """The model as a result keeps it, with the sums that were found under its parameters."""
         crowd, n = self.parts.whole, self.crowd.n_labels
-        table, start, moves, said = self.tables(state, evidence).on(crowd)
+        table, start, moves, said = tables.on(crowd)
         free = Chain.free(n)
         with np.errstate(divide="ignore"):
             usual = np.maximum(np.log(start), UNSEEN) if moves is None else np.zeros(n)
@@ -263,9 +264,11 @@ class CrowdHMM:
 
     def update(self, found: Sums, state: State) -> State:
         """Parameters from expected counts, which were found under ``state``."""
-        return self._update(found, self._logs(state))
+        return self._update(found, state)
 
-    def _update(self, found: Sums, logs: State) -> State:
+    def _update(self, found: Sums, state: State) -> State:
+        # with many annotators all of these are large: none is made that is not asked for
+        logs = self._logs(state) if self.annotators.counts_by_logs else {}
         counts = found | self.annotators.counts(found["annotators"], logs)
         if self.sequence == "independent":
             counts["start"] = found["prior"]

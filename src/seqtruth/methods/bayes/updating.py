@@ -92,7 +92,7 @@ def update(fitted: Fitted, change: Change, model_on: ModelOn, reach: str = "auto
     model = model_on(*change.new_part(sentences))
     decision = Decision(model.decode(state), model.posterior(state))
     confusion = model.annotators.confusion(state, model.prior, change.after.n_labels)
-    now = model.fitted(state, {**fitted.sums, **sums})
+    now = model.fitted(model.tables(state), {**fitted.sums, **sums})
     sources = fitted.sources
     for number, source in enumerate(now.sources):
         evidence = sources[number].evidence.copy()

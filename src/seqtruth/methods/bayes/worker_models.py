@@ -56,6 +56,8 @@ class WorkerModel(ABC):
     name: ClassVar[str]
     #: Whether the annotator's own previous tag matters.
     previous: ClassVar[bool] = False
+    #: Whether :meth:`counts` looks at the logarithms of the parameters.
+    counts_by_logs: ClassVar[bool] = False
 
     base: float = 1.0
     diagonal: float = 1.0
@@ -135,6 +137,7 @@ class Spammer(WorkerModel):
     """
 
     name: ClassVar[str] = "spam"
+    counts_by_logs: ClassVar[bool] = True
 
     habit: float = 1.0
 
@@ -174,11 +177,14 @@ class ConfusionMatrix(WorkerModel):
 
     def prior(self, scheme: Scheme, accuracy: F64) -> State:
         usual, right = self._usual(scheme), self._right(scheme)
+        trust = self.diagonal * self._trust(scheme)[None, :, None]
+        if np.isnan(accuracy).all():  # the same for all, kept once
+            alike = self.base * usual + trust * right
+            return {"confusion": np.broadcast_to(alike, (len(accuracy), *alike.shape))}
         wrong = means(np.where(right > 0, 0.0, usual))
         a = np.where(np.isnan(accuracy), 0.0, accuracy)[:, None, None, None]
         b = np.where(np.isnan(accuracy), 0.0, 1.0 - accuracy)[:, None, None, None]
         known = self.strength * (a * right + b * wrong)
-        trust = self.diagonal * self._trust(scheme)[None, :, None]
         return {"confusion": self.base * usual + trust * right + known}
 
     def _usual(self, scheme: Scheme) -> F64:

@@ -16,7 +16,7 @@ from seqtruth.kernels.arrays import F32, F64
 from seqtruth.kernels.chain import Chain, forward_backward
 from seqtruth.predictors.base import Targets, Tokens, as_corpus, as_targets
 from seqtruth.predictors.torch.lexicon import Lexicon, Schedule
-from seqtruth.predictors.torch.vectors import CHOICES, WIDTH, choose
+from seqtruth.predictors.torch.vectors import CHOICES, WIDTH, choose, lookup
 from seqtruth.schema import Column, Schema, check, like
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ class BiLSTM:
     *Differs from the papers.* Ma & Hovy train 50 epochs of SGD on 100-dimensional GloVe with 200
     units; ours is made for minutes on one core: 50 dimensions, 100 units, ten epochs of Adam, one
     cycle. Case embeddings are Collobert et al.'s (2011). One thread always: it is the fastest for
-    networks of this size, and gives the same bytes for the same seed.
+    networks of this size, and gives the same bytes for the same seed and order of sentences (batches are drawn
+    from places; another order is like another seed).
 
     References
     ----------
@@ -98,6 +99,13 @@ class BiLSTM:
                 raise ParameterError(f"{setting} must be positive", got=str(getattr(self, setting)))
         if not 0 <= self.dropout < 1:
             raise ParameterError("dropout must be in [0, 1)", got=str(self.dropout))
+
+    def load(self) -> None:
+        """Import and open what training will need: in the main thread, where Ctrl-C is heard."""
+        import seqtruth.predictors.torch.training  # noqa: F401
+
+        if choose(self.vectors) == "glove":
+            lookup([""])
 
     def clone(self) -> BiLSTM:
         return replace(self)
