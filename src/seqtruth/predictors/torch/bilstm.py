@@ -58,8 +58,8 @@ class BiLSTM:
     *Differs from the papers.* Ma & Hovy train 50 epochs of SGD on 100-dimensional GloVe with 200
     units; ours is made for minutes on one core: 50 dimensions, 100 units, ten epochs of Adam, one
     cycle. Case embeddings are Collobert et al.'s (2011). One thread always: it is the fastest for
-    networks of this size, and gives the same bytes for the same seed and order of sentences (batches are drawn
-    from places; another order is like another seed).
+    networks of this size, and gives the same bytes for the same seed and order of
+    sentences (batches are drawn from places; another order is like another seed).
 
     References
     ----------
