@@ -87,6 +87,14 @@ def test_an_error_that_does_not_name_its_file_is_a_finding(
         jobs.read_input(jobs.input_of(0), tmp_path, deep=False)
 
 
+def test_a_table_whose_sentences_lost_their_names_is_named(tmp_path: Path) -> None:
+    """Input 8319 of the attack: the message did not say which file."""
+    path = tmp_path / "odd.csv"
+    path.write_text("NaNtask,worker,token_index,token,label\ns1,ann,0,a,O\n")
+    with pytest.raises(SeqTruthError, match=r"odd\.csv"):
+        io.read(path)
+
+
 @pytest.mark.slow
 def test_killed_runs_go_on_to_the_same_bytes(tmp_path: Path) -> None:
     goals: dict[str, Any] = {}

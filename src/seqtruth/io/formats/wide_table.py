@@ -172,13 +172,13 @@ def _add(record: dict[str, Any], row: dict[str, Any], columns: _Columns, where: 
 def _by_annotator(table: Table, columns: _Columns) -> Iterator[tuple[dict[str, Any], str]]:
     """A record for each sentence and annotator, when all rows are read."""
     assert columns.annotator is not None
-    if not columns.ids:
-        raise InputError(
-            "there is an annotator in each row, but no column names the sentence",
-            got=f"columns {', '.join(table.columns)}"[:160], fix="name it with id=",
-        )  # fmt: skip
     found: dict[tuple[str, ...], tuple[dict[str, Any], str]] = {}
     for row, where in table.rows:
+        if not columns.ids:
+            raise InputError(
+                "there is an annotator in each row, but no column names the sentence", where=where,
+                got=f"columns {', '.join(table.columns)}"[:160], fix="name it with id=",
+            )  # fmt: skip
         if not row:
             continue
         who = name_of(row[columns.annotator])
