@@ -1,16 +1,19 @@
 """Where one more label helps most, and whose.
 
 Under the model a token has the true label t with probability q(t), and annotator j would say c with
-probability P_j(c | t). Heard as the model hears them (to the power of the share that annotators have),
-q becomes q_c ∝ q · P_j(c | ·)^share. What a label is expected to take away of the risk 1 - Σ_t q(t)² is
+probability P_j(c | t). Heard as far as annotators are (share), q becomes q_c ∝ q · P_j(c | ·)^share. What a
+label is expected to take away of the risk 1 - Σ_k q(k)² is
 
-    gain = Σ_c P(c) Σ_t q_c(t)² - Σ_t q(t)²,    P(c) = Σ_t q(t) P_j(c | t)
+    gain = Σ_c P(c) Σ_k q_c(k)² - Σ_k q(k)²,    P(c) = Σ_t q(t) P_j(c | t)
 
-and the gain of a sentence is that of its tokens. Where the rest of the document is heard, tokens of one
-word in one document share an answer: a sentence also gains a part of what its like cases would, and once
-it is chosen they have that much less to gain. Sentences are chosen one after the other by gain for the
-cost, each with the annotator who is worth most there; a second label of a sentence counts what the first
-left over.
+where k says whether a span of which type begins at the token, so that a long span counts once. The gain
+of a sentence is that of its tokens. Annotators miss the same things, so here they are heard by half at
+most (:data:`HEARD`): else a sentence on which two agree would seem to have nothing left to find.
+
+Where the rest of the document is heard, tokens of one word in one document share an answer: a sentence also
+gains a part of what its like cases would, and once it is chosen they have that much less to gain. Sentences
+are chosen one after the other by gain for the cost, each with the annotator who is worth most there; a
+second label of a sentence counts what the first left over.
 """
 
 from __future__ import annotations
@@ -23,16 +26,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seqtruth.data.crowd import Crowd
+from seqtruth.data.scheme import Scheme
 from seqtruth.decisions.costs import Costs, costs_of
 from seqtruth.decisions.merging import model_crowd
 from seqtruth.decisions.model import ask, expected_f1, model_of
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F32, F64, I64
+from seqtruth.kernels.spans import BEGIN, SINGLE
 from seqtruth.methods.accord.opinions import DOCUMENT
+from seqtruth.methods.bayes.sequence_model import label_scores
 from seqtruth.result import Result
 
 #: Tokens surer than this have nothing to gain.
-SURE = 0.995
+SURE = 0.99
+#: Annotators' evidence counts this much at most when it is asked what is left to find.
+HEARD = 0.5
 #: Share of an answer that like cases take over, where the document is heard.
 SPREADS = 0.3
 #: Share of its gain that a sentence has left after one more label.
@@ -132,7 +140,7 @@ def next_labels(
     return Plan(tuple(worth.choose(n, candidates, budget)), worth.risk, expected_f1(result))
 
 
-def gains_of(q: F64, confusion: F64, share: float) -> F64:
+def gains_of(q: F64, confusion: F64, share: float, outcome: I64 | None = None) -> F64:
     """float64[N, W]: what each annotator's label is expected to take away of each token's risk.
 
     Parameters
@@ -140,6 +148,7 @@ def gains_of(q: F64, confusion: F64, share: float) -> F64:
     q : float64[N, L], probabilities of the labels now.
     confusion : float64[W, L, C], P_j(c | t).
     share : how much annotators' evidence counts.
+    outcome : int64[L], what each label amounts to; every label by itself where not given.
 
     Examples
     --------
@@ -150,14 +159,27 @@ def gains_of(q: F64, confusion: F64, share: float) -> F64:
     [[0.32, 0.0]]
     """
     heard = np.maximum(confusion, 1e-9) ** share
+    n_labels = q.shape[1]
+    amounts = np.eye(n_labels) if outcome is None else np.eye(int(outcome.max()) + 1)[outcome]
     out = np.empty((len(q), len(confusion)))
-    now = (q**2).sum(axis=1)
+    now = ((q @ amounts) ** 2).sum(axis=1)
     for w, (said, weight) in enumerate(zip(confusion, heard, strict=True)):
-        joint = q[:, :, None] * weight  # N, L, C
-        total = joint.sum(axis=1)
-        after = (joint**2).sum(axis=1) / np.maximum(total, 1e-300) ** 2
-        out[:, w] = ((q @ said) * after).sum(axis=1) - now
+        after = np.zeros(len(q))
+        chance = q @ said
+        for c in range(n_labels):
+            joint = q * weight[:, c]
+            total = np.maximum(joint.sum(axis=1), 1e-300)
+            after += chance[:, c] * ((joint @ amounts) ** 2).sum(axis=1) / total**2
+        out[:, w] = after - now
     return np.maximum(out, 0.0)
+
+
+def _begins(scheme: Scheme) -> I64:
+    """int64[L]: 0 for labels that begin no span, else a number for each type that begins there."""
+    begins = np.isin(scheme.roles, (BEGIN, SINGLE))
+    if not begins.any():
+        return np.arange(len(scheme.labels))
+    return np.where(begins, scheme.type_of.astype(np.int64) + 1, 0)
 
 
 class _Worth:
@@ -166,16 +188,20 @@ class _Worth:
     def __init__(self, result: Result, crowd: Crowd, costs: Costs) -> None:
         self.result, self.crowd, self.costs = result, crowd, costs
         fitted = model_of(result)
-        self.marginals: F32 = ask(result).marginals()
-        top = self.marginals.max(axis=1)
-        self.risk = float((1.0 - top).sum(dtype=np.float64))
-        self.open = np.flatnonzero(top < SURE)
+        asked = ask(result)
+        self.risk = float((1.0 - asked.marginals().max(axis=1)).sum(dtype=np.float64))
+        share = min(fitted.share, HEARD)
+        if share < fitted.share:
+            less = (fitted.share - share) * label_scores(asked.crowd, fitted.table)
+            asked = asked._replace(scores=asked.scores - less)
+        self.marginals: F32 = asked.marginals()
+        self.open = np.flatnonzero(self.marginals.max(axis=1) < SURE)
         sentence = np.repeat(np.arange(crowd.n_sentences), np.diff(crowd.corpus.token_offsets))
         self.sentence: I64 = sentence[self.open]
         confusion = result.annotators.confusion
         assert confusion is not None  # all who keep a model have one
         q = self.marginals[self.open].astype(np.float64)
-        by_token = gains_of(q, confusion.astype(np.float64), fitted.share)
+        by_token = gains_of(q, confusion.astype(np.float64), share, _begins(result.scheme))
         self.by_token = by_token
         self.gain = np.zeros((crowd.n_sentences, crowd.n_annotators))
         np.add.at(self.gain, self.sentence, by_token)
