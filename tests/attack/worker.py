@@ -45,7 +45,7 @@ def _bound_memory() -> None:
 
 
 def _one(kind: str, number: int, place: Path) -> dict[str, object]:
-    place.mkdir()
+    place.mkdir(parents=True)
     began = time.perf_counter()
     try:
         answer: dict[str, object] = {"said": jobs.run(kind, number, place)}
