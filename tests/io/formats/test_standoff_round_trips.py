@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
-from seqtruth.io.formats import brat, gate, inception, mae, spacy_docbin, spacy_json
+from seqtruth.io.formats import bioc, brat, gate, inception, mae, spacy_docbin, spacy_json
 from tests.io.formats.made_documents import documents, plain, round_trip, texts
 
 INCEPTION, TSV, XMI, JSON = inception.FORMATS
@@ -66,6 +66,17 @@ def test_mae(made: list[Document]) -> None:
     everyone = [replace(d, opinions=(Opinion("first"), *d.opinions)) for d in made]
     with fresh() as path:
         assert plain(round_trip(mae.FORMAT, everyone, path)) == plain(everyone)
+
+
+@given(documents(pieces=True))
+def test_bioc(made: list[Document]) -> None:
+    """But for annotators who found nothing: of them BioC cannot tell, and takes the file's name for one."""
+    said = [replace(d, opinions=tuple(o for o in d.opinions if o.marks)) for d in made]
+    said = [document for document in said if document.opinions]
+    if not said:
+        return
+    with fresh("out.xml") as path:
+        assert plain(round_trip(bioc.FORMAT, said, path)) == plain(said)
 
 
 @given(documents(text=unmarked))
