@@ -25,6 +25,10 @@ _WITH_LEVEL = (*CONFIDENCES, "level")
 _CONLL = (".conll", ".bio", ".iob", ".iob2", ".bioes", ".bilou", ".txt")
 _OURS = re.compile(rb'"(?:tokens|text|annotations)"\s*:')
 _JSONL = (".jsonl", ".ndjson", ".json")
+#: Signs of a table of something else: cells of JSON, Toloka's header, the syntax of Universal Dependencies.
+_NO_COLUMNS = re.compile(
+    rb'\t"?(?:\[\]|[\[{]"?\{?")|^INPUT:\w+\t|\t(?:PROPN|VERB|ADP|PUNCT)\t.*\t\d+\t\w+\t'
+)
 #: How sure one is of a file's format from: its content, its ending alone, no more than a guess.
 SURE, BY_NAME, GUESS = 1.0, 0.3, 0.15
 
@@ -38,9 +42,11 @@ def _tell_conll(glimpse: Glimpse) -> float:
     if glimpse.tree is not None or b"\0" in glimpse.head:
         return 0.0
     suffix = suffix_of(glimpse.path)
+    head = glimpse.head.lstrip()
+    if suffix == ".conllu" or _NO_COLUMNS.search(head[:4096]):
+        return 0.0
     if suffix in _CONLL[:-1]:
         return 0.6
-    head = glimpse.head.lstrip()
     if head[:1] in (b"{", b"[", b"<") and suffix != ".txt":
         return 0.0
     first = head.split(b"\n", 1)[0].split()

@@ -64,6 +64,14 @@ LIKENESSES = (
         rb'\s*[\[{].*"(documentName|entityLabel)"\s*:', "an export of UBIAI",
         "UBIAI also exports spaCy JSON and IOB (CoNLL), which are read",
     ),
+    _known(
+        rb"(?:#[^\n]*\n)*1(?:-\d+)?\t[^\t\n]+\t[^\t\n]+\t[A-Z]+\t", "CoNLL-U, syntax without labels of spans",
+        "give a file with a token and tags on each line",
+    ),
+    _known(
+        rb"(?:INPUT|OUTPUT|ASSIGNMENT):\w+\t|.{0,300}\tASSIGNMENT:", "results of Toloka",
+        "rename its columns to task, worker, text, start, end and label, with a span a row",
+    ),
     _known(rb"\s*<(!DOCTYPE\s+)?html\b", "a web page", "give the file that the tool exports"),
     _known(rb"%PDF-", "a PDF", "give the file that the tool exports"),
     _known(rb"\x80[\x02-\x05]", "a Python pickle, which can run code and is never opened",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -101,3 +102,24 @@ def test_time_grows_with_the_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the key 'k9' stands twice"):
         io.read(tmp_path / "c.jsonl")
     assert time.perf_counter() - began < 20
+
+
+@pytest.mark.parametrize(
+    ("content", "annotators"),
+    [
+        ("EU NNP B-NP B-ORG\nrejects VBZ B-VP O\n", 1),
+        ("Ada -X- _ B-PER\nmet -X- _ O\n", 1),
+        ("EU B-ORG O\nrejects O ?\n", 2),
+        ("EU NNP NN\nrejects VBZ VB\n", 2),
+    ],
+    ids=["CoNLL-2003", "Label Studio", "two annotators", "two annotators of plain tags"],
+)
+def test_columns_that_are_no_annotators(tmp_path: Path, content: str, annotators: int) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text(content)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert io.read(path).n_annotators == annotators
+    assert ["only the last column holds tags" in str(one.message) for one in told] == (
+        [True] if annotators == 1 else []
+    )

@@ -145,6 +145,8 @@ def test_archives_of_exports(tmp_path: Path) -> None:
         ('<View><Labels toName="t"/></View>', "a labelling configuration of Label Studio"),
         ('{"images": [], "annotations": [{"bbox": []}], "x": 1}', "COCO, labels of pictures"),
         ('{"custom_id": "a", "response": {}}', "batch answers of a language model"),
+        ("# text = A\n1\tAda\tAda\tPROPN\t_\t_\t0\troot\t_\t_\n", "CoNLL-U, syntax without labels"),
+        ("INPUT:text\tOUTPUT:result\tASSIGNMENT:worker_id\nAda\t[]\tw\n", "results of Toloka"),
         ("\x80\x04abc", "a Python pickle, which can run code and is never opened"),
     ],
 )

@@ -130,7 +130,7 @@ def _answers(record: dict[str, Any], where: str, asked: Asked) -> Iterator[tuple
     listed = next((record[key] for key in MODELS if isinstance(record.get(key), list)), None)
     if name is None and listed and all(isinstance(one, dict) and "model" in one for one in listed):
         for one in listed:
-            yield name_of(one["model"]) or asked.model, first_of(one, (*ANSWER, *MODELS))
+            yield name_of(one["model"]) or asked.model, first_of(one, (*ANSWER, "content", *MODELS))
         return
     key = next((key for key in (*ANSWER, *MODELS) if key in record), None)
     if key is None:
@@ -183,8 +183,14 @@ def tell(glimpse: Glimpse) -> float:
     models = next((record[key] for key in MODELS if isinstance(record.get(key), dict)), None)
     if models is not None:
         return 0.9 if any(map(_is_answer, models.values())) else 0.0
+    listed = next((record[key] for key in MODELS if isinstance(record.get(key), list)), None)
+    if listed and all(isinstance(one, dict) and "model" in one for one in listed):
+        return 0.85
     named = name_of(first_of(record, ("model", "model_name", "model_id"))) is not None
-    return 0.85 if named and any(_is_answer(record.get(key)) for key in ANSWER) else 0.0
+    if named and any(_is_answer(record.get(key)) for key in ANSWER):
+        return 0.85
+    # an answer in prose says nothing that can be read, but the next one may
+    return 0.4 if named and any(isinstance(record.get(key), str) for key in ANSWER) else 0.0
 
 
 def _is_answer(answer: object) -> bool:

@@ -8,6 +8,7 @@ how lines are told apart.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,13 +17,15 @@ import pyarrow.compute as pc
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import KINDS
-from seqtruth.errors import DataError, InputError, ParameterError
+from seqtruth.errors import DataError, DataWarning, InputError, ParameterError
 from seqtruth.io.assemble import Columns, assemble, make_corpus, sentence_documents
 from seqtruth.io.files import write_chunks
 from seqtruth.io.formats.conll.text import DOCSTART, MISSING, Sheet, parse_sheet
 from seqtruth.kernels.arrays import I32, I64, Bool
 from seqtruth.kernels.jit import kernel
 
+#: A tag of spans, in any scheme.
+_SPAN_TAG = re.compile(r"O|[BIESLUM]-.+")
 #: Sentences put into one chunk of the output.
 _CHUNK = 256
 
@@ -50,6 +53,12 @@ def read_conll(
         chosen = _chosen(sheet, columns)
         codes = codes[:, chosen]
         names = None if names is None else [names[c] for c in chosen]
+    elif names is None and annotators is None and not _all_are_tags(sheet):
+        warnings.warn(
+            f"{path}: only the last column holds tags of spans and is read; the others hold "
+            f"{_others(sheet)} (columns= chooses)", DataWarning, stacklevel=5,
+        )  # fmt: skip
+        codes = codes[:, -1:]
     if annotators is not None:
         names = [str(name) for name in annotators]
         if len(names) != codes.shape[1] or len(set(names)) < len(names):
@@ -65,6 +74,28 @@ def read_conll(
 
     found = Columns(str(path), corpus, names, sheet.labels, sentence, annotator, tags, where)
     return assemble(found, scheme or noted_scheme(sheet))
+
+
+def _all_are_tags(sheet: Sheet) -> bool:
+    """Whether the columns are annotators; not where the last one has tags of spans and others do not.
+
+    Files of CoNLL-2003 and the like have parts of speech and chunks between the token and its tag.
+    """
+    if sheet.codes.shape[1] < 2:
+        return True
+    used = [np.unique(column) for column in sheet.codes.T]
+    tags = np.array([_SPAN_TAG.fullmatch(label) is not None for label in sheet.labels] + [True])
+    begins = [label[:2] in ("B-", "I-") for label in sheet.labels] + [False]
+    last = used[-1]
+    if not tags[last].all() or not any(begins[code] for code in last):
+        return True
+    return all(tags[column].all() for column in used[:-1])
+
+
+def _others(sheet: Sheet) -> str:
+    """A few values of the other columns."""
+    found = dict.fromkeys(code for code in sheet.codes[:50, :-1].ravel().tolist() if code >= 0)
+    return ", ".join(repr(sheet.labels[code]) for code in list(found)[:4]) + " …"
 
 
 def noted_scheme(sheet: Sheet) -> str | None:
