@@ -107,15 +107,15 @@ _SAVED = {
     "usual": Column("float64", ("labels",)),
     "known": Column("int", ("tokens",), -1, "labels", optional=True),
 }
-#: The sums of each family. All but ``start``, ``transition``, ``prior`` … have a row an annotator.
-_MATRIX = Column("float64", ("annotators", "labels", "labels"), optional=True)
-_LABELS = Column("float64", ("labels",), optional=True)
-_PAIRS = Column("float64", ("labels", "labels"), optional=True)
-_PREVIOUS = Column("float64", ("annotators", "before", "labels", "labels"), optional=True)
+_MATRIX = Column("float64", ("annotators", "labels", "labels"), 0)
+_LABELS = Column("float64", ("labels",), 0)
+_PAIRS = Column("float64", ("labels", "labels"), 0)
+_SEQUENTIAL = Column("float64", ("annotators", "labels", "labels", "labels"), 0)
 _ACCURACY = Column("float64", ("annotators",), 0, 1.0001, nan=True)
+#: The sums of each family, by name.
 SUMS: dict[str, dict[str, Column]] = {
     "chain": {
-        "annotators": _PREVIOUS,
+        "annotators": Column("float64", ("annotators", "previous", "labels", "labels"), 0),
         "start": _LABELS,
         "transition": _PAIRS,
         "prior": _LABELS,
@@ -123,18 +123,18 @@ SUMS: dict[str, dict[str, Column]] = {
         "silent": Column("int", ("annotators", "types"), 0, 2, optional=True),
     },
     "accord": {
-        "counts": _MATRIX,
-        "transition": _PAIRS,
-        "prior": _LABELS,
-        "sequential/annotators": _PREVIOUS,
-        "sequential/start": _LABELS,
-        "sequential/transition": _PAIRS,
+        "counts": replace(_MATRIX, optional=True),
+        "transition": replace(_PAIRS, optional=True),
+        "prior": replace(_LABELS, optional=True),
+        "sequential/annotators": replace(_SEQUENTIAL, optional=True),
+        "sequential/start": replace(_LABELS, optional=True),
+        "sequential/transition": replace(_PAIRS, optional=True),
         "final/counts": _MATRIX,
         "final/prior": _LABELS,
         "accuracy": _ACCURACY,
         "witness": Column("float64", ("annotators",), 0, 1.0001),
         "open": Column("int", ("types",), 0, 2),
-        "lines": Column("float64", ("lines", 3), optional=True),
+        "lines": Column("float64", ("types+2", 3), optional=True),
     },
 }
 _EVIDENCE = Column("float32", ("tokens", "labels"))
@@ -172,6 +172,7 @@ def from_state(meta: Mapping[str, Any], arrays: archive.Arrays, sizes: Mapping[s
         raise ValueError("the model is of no family that is known here")
     columns |= under(SUMS[meta["family"]], "sums")
     found = Schema(columns).check(arrays, sizes)
+    _check_values(meta, arrays)
     if found["previous"] not in (1, found["labels"]):
         raise ValueError("table looks at something other than the annotator's previous tag")
     return Fitted(
@@ -188,3 +189,27 @@ def from_state(meta: Mapping[str, Any], arrays: archive.Arrays, sizes: Mapping[s
         archive.within(arrays, "sums"),
         dict(meta["settings"]),
     )
+
+
+def _check_values(meta: Mapping[str, Any], arrays: archive.Arrays) -> None:
+    """Raise ValueError where the plain values of a model are not what its family needs."""
+    settings = meta["settings"]
+    numbers = [meta["share"], *(trust for _, trust in meta["sources"]), settings.get("debt", 0.0)]
+    if meta["family"] == "accord":
+        numbers.append(settings["strength"])
+        if settings["threshold"] is not None:
+            numbers.append(settings["threshold"])
+        option = settings["option"]
+        if not isinstance(option, str) or not isinstance(settings["chain"], bool):
+            raise ValueError("the model does not say what was chosen")
+        needed = [] if option.startswith("sequential") else ["counts", "transition", "prior"]
+        if option.startswith(("sequential", "both")):
+            needed += [f"sequential/{name}" for name in ("annotators", "start", "transition")]
+        missing = [name for name in needed if f"sums/{name}" not in arrays]
+        if missing:
+            raise ValueError(f"sums/{missing[0]} is missing")
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise ValueError("shares, trusts and settings of the model must be numbers")
+        if not 0 <= number < 1e6:
+            raise ValueError("shares, trusts and settings of the model must be finite")
