@@ -97,7 +97,9 @@ def aggregate(
     check_distinct(target, report, save, tagger, inputs=(*annotations, gold))
     check_tagger(tagger, chosen)
     first_use(quiet)
-    crowd = _open(annotations, engine, format, scheme, reading_options(reading, split, overlap))
+    with progress("reading", quiet):
+        how = reading_options(reading, split, overlap)
+        crowd = _open(annotations, engine, format, scheme, how)
     if engine == "memory" and not (as_json and target is None):
         rehearse(crowd, target, out_format)
     check_tagger(tagger, chosen.resolved(_has_text(crowd)))

@@ -144,7 +144,8 @@ def info(
     elif is_archive(path):
         facts = describe.saved(path)
     else:
-        facts = describe.labels(path, format, scheme)
+        with progress(f"reading {path.name}"):
+            facts = describe.labels(path, format, scheme)
     if as_json:
         print_json(facts)
     else:

@@ -41,6 +41,7 @@ def _word_columns(columns: Any, rows: list[dict[str, Any]]) -> list[str]:
         column
         for column in labels
         if column != text
+        and not any(_is_list(row[column]) for row in full)
         and all(len(_words(row[column])) == len(row[text].split()) for row in full if row[column])
         and any(len(_words(row[column])) > 1 for row in full)
     ]

@@ -121,7 +121,9 @@ def _array(data: bytes, where: str) -> npt.NDArray[Any]:
             raise InputError("the array is cut off", where=where, got=f"shape {shape}"[:60])
         file.seek(0)
         return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
-    except (ValueError, EOFError, OSError, TypeError, SyntaxError, OverflowError) as error:
+    except InputError:
+        raise
+    except Exception as error:  # of NumPy, ast and tokenize, which share no base class
         raise InputError("not an array of NumPy", where=where, got=str(error)[:80]) from None
 
 
