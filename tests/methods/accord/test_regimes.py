@@ -99,6 +99,76 @@ def test_two_people(gold: Crowd) -> None:
     assert f1(st.Accord(predictor=QUICK).fit(crowd), gold) > vote(crowd, gold)
 
 
+def eight_types(gold: Crowd) -> Crowd:
+    """The gold with every type cut in two, by whether a name begins in the first half of the alphabet."""
+    rows = []
+    for s in range(gold.n_sentences):
+        words, row, kind = gold.corpus.words(s), [], ""
+        tags = gold.tags[gold.row_offsets[s] : gold.row_offsets[s + 1]]
+        for word, tag in zip(words, (gold.scheme.labels[t] for t in tags), strict=True):
+            if tag.startswith("B-"):
+                kind = tag[2:] + ("-1" if word.lower() < "k" else "-2")
+            row.append("O" if tag == "O" else f"{tag[0]}-{kind}")
+        rows.append(row)
+    return Crowd.of({"gold": rows}, [gold.corpus.words(s) for s in range(gold.n_sentences)])
+
+
+PEOPLE = {
+    "three who miss much": "misser:3",
+    "five who miss much": "misser:5",
+    "four who miss half": "misser:4/miss=0.4",
+    "two careful": "careful:2",
+    "two sloppy": "sloppy:2",
+    "careful and misser": "careful,misser",
+    "four colleagues": "careful:2,boundary,misser",
+    "four alike": "sloppy:4",
+    "inventors": "careful:2,inventor:3",
+    "confusers": "careful,confuser:3",
+}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("cast", PEOPLE.values(), ids=PEOPLE)
+def test_people_of_other_kinds(gold: Crowd, cast: str, seed: int) -> None:
+    crowd = st.simulate(gold, cast, seed=seed)
+    found = f1(st.Accord(predictor=None).fit(crowd), gold)
+    assert found >= f1(st.MajorityVote().fit(crowd), gold) - 0.5
+
+
+def test_seven_people_who_miss_most(gold: Crowd) -> None:
+    """A known loss: what only one of them sees is right more often than it seems."""
+    crowd = st.simulate(gold, "misser:7/miss=0.7", seed=1)
+    assert (
+        f1(st.Accord(predictor=None).fit(crowd), gold) >= f1(st.MajorityVote().fit(crowd), gold) - 2
+    )
+
+
+RULES = {
+    "one a type": (1, {}),
+    "three of low precision": (3, {"precision": (0.4, 0.9)}),
+    "four that know little": (4, {"recall": (0.05, 0.4)}),
+    "eight of all kinds": (8, {"recall": (0.1, 0.6), "precision": (0.6, 0.95)}),
+}
+
+
+@pytest.mark.parametrize("per_type", RULES, ids=RULES)
+def test_rules_of_other_kinds(gold: Crowd, per_type: str) -> None:
+    number, habits = RULES[per_type]
+    crowd = simulate_rules(gold, number, seed=1, **habits)
+    found = f1(st.Accord(predictor=None).fit(crowd), gold)
+    assert found >= f1(st.MajorityVote().fit(crowd), gold) - 0.5
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_sixteen_rules_over_eight_types(gold: Crowd, seed: int) -> None:
+    truth = eight_types(gold)
+    crowd = simulate_rules(truth, 2, seed=seed)
+    assert crowd.n_annotators == 16
+    found = f1(st.Accord(predictor=None).fit(crowd), truth)
+    assert found >= f1(st.MajorityVote().fit(crowd), truth) - 0.5
+    assert found >= f1(st.MajorityVote(abstain="O").fit(crowd), truth) - 0.5
+
+
 def test_two_sentences(gold: Crowd) -> None:
     two = gold[np.arange(2)]
     crowd = st.simulate(two, "careful:3,sloppy")

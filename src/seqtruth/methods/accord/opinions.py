@@ -137,13 +137,16 @@ class Sources:
         found = Documents(crowd.corpus, crowd.scheme) if documents else None
         self.documents = found if found is not None and found.repeat else None
 
-    def settle(self, model: Model, predictions: list[F32], share: float) -> Settled:
-        """Hear predictors (their probabilities, float32[T, L] each) beside a model of the annotators."""
+    def settle(
+        self, model: Model, predictions: list[F32], share: float, chained: bool = True
+    ) -> Settled:
+        """Hear predictors (their probabilities, float32[T, L] each) beside a model of the annotators;
+        without the label chain where not ``chained``."""
         scheme = self.crowd.scheme
         chain = Chain(
             model.chain[-1].copy(), model.chain[:-1].copy(), scheme.end.astype(np.float64)
         )
-        if not self.use_chain:
+        if not (self.use_chain and chained):
             chain = Chain.legal(scheme.grammar)
         heard = clamp(share * label_scores(self.crowd, model.table), self.known)
         n = len(predictions)

@@ -22,7 +22,7 @@ from seqtruth.methods.accord.annotators import (
     learn_population,
     pseudo_counts,
 )
-from seqtruth.methods.accord.leave_one_out import LeaveOneOut, choose, may_judge
+from seqtruth.methods.accord.leave_one_out import STEP, LeaveOneOut, choose, may_judge
 from seqtruth.methods.accord.notices import all_notices
 from seqtruth.methods.accord.opinions import (
     UNHEARD,
@@ -63,6 +63,8 @@ LARGEST_TABLE = 1 << 26
 WITHOUT_SEQUENCE = ("annotators", "confusion")
 #: Ending of the names of options with a predictor.
 HEARD = "+predictor"
+#: What comes before it where the label chain is not heard.
+UNCHAINED = ", no chain"
 
 #: Shapes of what is learnt of the annotators, see :class:`~seqtruth.methods.accord.annotators.Population`.
 POPULATION = {
@@ -231,17 +233,23 @@ class Run:
                 n: f1 for n, f1 in scores.items() if n.removesuffix(HEARD) in WITHOUT_SEQUENCE
             }
         name = choose(scores, HEARD, pairs)
+        if name.endswith(HEARD) and self.method.chain:
+            # predictors know how labels follow each other: a chain must earn its place beside them
+            free = name.removesuffix(HEARD) + UNCHAINED + HEARD
+            found[free] = self._settled(state, name.removesuffix(HEARD), chained=False).opinion
+            scores[free] = self.judge.f1(found[free])
+            name = free if scores[free] >= scores[name] - STEP else name
         log.info("chosen: %s", name)
         return name, found[name], scores
 
     def _models(self, state: State) -> list[str]:
         return [name for name in ("confusion", "sequential") if f"{name}/table" in state]
 
-    def _settled(self, state: State, name: str) -> Settled:
+    def _settled(self, state: State, name: str, chained: bool = True) -> Settled:
         """A model of the annotators with the predictors beside it."""
         model = Model(state[f"{name}/table"], state[f"{name}/chain"])
         opinions = [state[f"opinion{m}"] for m in range(len(self.members))]
-        return self.sources.settle(model, opinions, self.share)
+        return self.sources.settle(model, opinions, self.share, chained)
 
     def _unaided(self, state: State, name: str) -> Settled:
         """The same without predictors."""
@@ -331,10 +339,11 @@ class Run:
         trained = train_on_all(self.members, corpus, scheme, tags, self.usable, self.method.seed)
         if len(trained) == 1:
             return Tagger(trained[0], scheme)
-        model = name.removesuffix(HEARD) if name.endswith(HEARD) else None
-        if model is None:
+        if not name.endswith(HEARD):
             return Tagger(Ensemble(trained), scheme)
-        weights = self._settled(state, model).trust[1 : 1 + len(trained)]
+        model = name.removesuffix(HEARD)
+        settled = self._settled(state, model.removesuffix(UNCHAINED), not model.endswith(UNCHAINED))
+        weights = settled.trust[1 : 1 + len(trained)]
         return Tagger(Ensemble(trained, weights), scheme)
 
     def judge_unlabelled(self, tagger: Tagger | None, found: Decoded) -> Bool:
