@@ -61,6 +61,8 @@ ENOUGH = 5
 UNSEEN = 20
 #: So many chances to speak of a type, and none taken: the source does not speak of it.
 OCCASIONS = 10
+#: Where so many pairs of a source and a type have no claim at all, sources are rules.
+RULES = 0.25
 #: Rules of a single type that share less than this of what others claim are taken for silent.
 LITTLE = 0.35
 #: Precision of sources that is taken for granted where nothing can be learnt about it.
@@ -72,8 +74,8 @@ class Silence(NamedTuple):
 
     annotators, types : names of the W sources and K types.
     silent : bool[W, K], the decision: whether the source's ``O`` is no vote against the type. It never
-        speaks of the type though it had occasion to; or the type is open; or, where some type is,
-        the source covers less than half of it.
+        speaks of the type though it had occasion to; or the type is open; or, where some type is or a
+        quarter of all never speak of a type, the source covers less than half of it.
     seldom : bool[W, K], softer: the type is open, or the source covers less than half of it or never
         speaks of it. People who miss much are among these, though their ``O`` is a vote.
     open : bool[K], types of which lone claims are more often right than wrong (learnt or assumed).
@@ -222,7 +224,8 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     never = (sums.claims == 0) & (asked.sum(axis=-1) >= OCCASIONS)
     by_chance = expected < 3 * noise
     sure = claimed & is_open & ~by_chance & (learnt or _speak_of_little(never, sums, coverage))
-    silent = never | sure | (sure.any() & (coverage < 0.5))
+    rules = sure.any() or (claimed.any() and never[:, claimed].mean() >= RULES)
+    silent = never | sure | (rules & (coverage < 0.5))
     return Silence(
         tuple(annotators), scheme.types, silent & (scheme.outside >= 0),
         is_open | (coverage < 0.5) | (sums.claims == 0), is_open, lone, known, coverage, weight,
