@@ -78,7 +78,7 @@ class Silence(NamedTuple):
         quarter of all never speak of a type, the source covers less than half of it.
     seldom : bool[W, K], softer: the type is open, or the source covers less than half of it or never
         speaks of it. People who miss much are among these, though their ``O`` is a vote.
-    open : bool[K], types of which lone claims are more often right than wrong (learnt or assumed).
+    open : bool[K], types of which lone claims are worth naming (learnt or assumed).
     lone : float64[K], the probability that a claim of the type which nobody shares is right.
     known : bool[K], whether that was learnt from the crowd (else assumed).
     coverage : float64[W, K], share of what others claim that a source claims, too.

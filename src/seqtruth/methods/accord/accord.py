@@ -47,7 +47,8 @@ class Accord(Predicting, Seeded):
     1. **Copies** (:mod:`~seqtruth.methods.dependence`). Annotators who agree with each other, right or
        wrong, far more than with anybody else count as one witness.
     2. **Silence** (:mod:`~seqtruth.methods.abstention`). For each type: is a claim that only one source
-       makes more often right than wrong? Then the others' ``O`` is silence, not a vote.
+       makes right often enough to be worth naming? Then the others' ``O`` is silence, not a vote; but an
+       ``O`` beside one's own mark says where a span ends.
     3. **Annotators** (:mod:`~seqtruth.methods.accord.annotators`). A confusion matrix for each, with a
        prior learnt from all of them, found by EM from a vote that knows 1 and 2. Beside it a second
        model, :class:`~seqtruth.methods.bayes.bsc.BSCSeq`, in which what annotators say depends on
@@ -59,13 +60,15 @@ class Accord(Predicting, Seeded):
        trusts θ maximise the likelihood of what annotators said
        (:mod:`~seqtruth.methods.accord.trust`). Beside a tagger α = 1/2: annotators miss the same hard
        things, so five of them are fewer than five witnesses.
-    5. **Choice** (:mod:`~seqtruth.methods.accord.leave_one_out`). Which annotator model, and whether the
-       tagger is heard, is decided by leaving out each annotator and comparing the labels with theirs.
-       Where they are no judges (silent sources, nobody overlaps), confusion matrices decide alone; where
-       there is next to nothing to learn from (fewer than 20 marked places), a vote.
+    5. **Choice** (:mod:`~seqtruth.methods.accord.leave_one_out`). Which annotator model, whether the
+       tagger is heard, and whether the label chain is beside it, is decided by leaving out each annotator
+       and comparing the labels with theirs. Where only pairs overlap, a tagger must be clearly better.
+       Where annotators are no judges (silent sources, nobody overlaps), confusion matrices decide alone;
+       where there is next to nothing to learn from (fewer than 20 marked places), a vote.
     6. **Labels** are the spans worth naming (:mod:`~seqtruth.kernels.span_decoding`); confidences are
        corrected, type by type, by what held-out annotators confirm
-       (:mod:`~seqtruth.methods.accord.calibration`).
+       (:mod:`~seqtruth.methods.accord.calibration`); silent sources cannot confirm each other, and spans
+       of their types are taken to be right as often as is usual, cautiously.
 
     What was found out is in ``result.provenance`` (``"chosen"``, ``"copies"``, ``"silence"``), and what
     a person should know before trusting the labels in ``result.warnings``.
