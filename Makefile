@@ -52,7 +52,7 @@ bench: .venv/core
 # 200,000 mutated inputs, 20,000 archives, 200 kills, hostile places; goes on where it was stopped.
 # ARGS="--minutes 10 --workers 1"
 attack: .venv/core
-	$(PIP) -e '.[test,torch]'
+	$(PIP) -e '.[test,torch,review,pages]'
 	PYTHONPATH=. $(BIN)/python -m tests.attack $(ARGS)
 
 # Wheel and sdist, and the wheel tried in an empty environment.

@@ -4,9 +4,9 @@ A command is run whole once; then it is started again and again, killed (SIGKILL
 time it takes, and run once more with ``--resume`` where it can. After the kill every output must be absent or
 whole; after the second run all must have the bytes of the first, and nothing else may lie beside them.
 
-A command that joins the house joins :func:`commands`. The review desk, which serves rather than ends, will
-need a request or two between start and kill: give :class:`Command` a function for that, used by :func:`kill`
-where it waits now.
+A command that joins the house joins :func:`commands`. The review desk serves rather than ends, so its kills
+have a file of their own (``tests/review/kills.py``), which the whole attack runs as well
+(:func:`tests.attack.places.desk_kills`).
 """
 
 from __future__ import annotations

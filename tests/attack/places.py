@@ -420,6 +420,27 @@ def _hostile_result(bad: list[str]) -> Any:
     return DawidSkene(max_iter=3).fit(crowd)
 
 
+# --- the review desk --------------------------------------------------------------------------------
+
+#: How often its server is killed under two reviewers.
+DESK_KILLS = 40
+
+
+def desk_kills(place: Path) -> list[str]:
+    """The review desk's server killed at work: what it confirmed is there (``tests/review/kills.py``)."""
+    if importlib.util.find_spec("httpx") is None or importlib.util.find_spec("starlette") is None:
+        return []
+    line = [sys.executable, "-m", "review.kills", str(DESK_KILLS)]
+    root = Path(__file__).parents[1]
+    path = os.pathsep.join([str(root), str(root.parent / "src"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        line, capture_output=True, cwd=root, env={**os.environ, "PYTHONPATH": path}, timeout=3000
+    )
+    if done.returncode or b"lost=0)" not in done.stdout:
+        return [f"{done.stdout[-300:]!r} {done.stderr[-300:]!r}"]
+    return []
+
+
 def trials() -> dict[str, Trial]:
     """All of them by name."""
     found: list[Trial] = [
@@ -432,5 +453,6 @@ def trials() -> dict[str, Trial]:
         terminals,
         interrupts,
         hostile_page,
+        desk_kills,
     ]
     return {one.__name__: one for one in found}
