@@ -13,7 +13,7 @@ GROUPS := test
 SELECT := -m "not slow"
 endif
 
-.PHONY: demo review test lint bench attack dist clean
+.PHONY: demo review kills test lint bench attack dist clean
 
 demo: .venv/core
 	$(BIN)/seqtruth demo -o demo-output
@@ -23,6 +23,11 @@ review: .venv/core
 	$(PIP) -e '.[review]'
 	test -f demo-output/result.seqtruth || $(BIN)/seqtruth demo -o demo-output
 	$(BIN)/seqtruth review demo-output/result.seqtruth
+
+# The desk's server killed 200 times under two reviewers: nothing that was confirmed may be lost.
+kills: .venv/core
+	$(PIP) -e '.[review,pages]'
+	cd tests && ../$(BIN)/python -m review.kills 200
 
 test: .venv/core
 	$(PIP) -e '.[$(GROUPS)]'
