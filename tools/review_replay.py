@@ -14,7 +14,7 @@ from functools import partial
 
 import seqtruth as st
 from seqtruth.errors import SeqTruthWarning
-from seqtruth.review.learning import relearn
+from seqtruth.review.learning import tried
 from seqtruth.review.replay import STRATEGIES, Point, Replay, prepared
 
 
@@ -44,7 +44,7 @@ def main() -> None:
         for seed in range(given.seeds):
             replay = Replay(
                 result, data.crowd, gold, chosen, strategy, given.every, seed,
-                partial(relearn, refit=not given.update),
+                partial(tried, refit=not given.update),
             )  # fmt: skip
             for point in replay.run(given.n, 25):
                 shown = (f"{value:.2f}" if isinstance(value, float) else value for value in point)

@@ -12,11 +12,13 @@ from review.conftest import small_crowd
 from review.kills import kill_and_count
 from review.running import running
 from seqtruth.cli import main
+from seqtruth.data.labelling import Labelling
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.review.app import make_app
 from seqtruth.review.background import Learner
 from seqtruth.review.desk import Desk
 from seqtruth.review.doors import Doors
+from seqtruth.review.learning import Trial, tried
 from seqtruth.review.replay import Replay, prepared
 from seqtruth.review.server import Address, known_labels, open_desk, serve
 from seqtruth.review.store.people import People
@@ -83,12 +85,27 @@ def test_learning_beside_the_server(tmp_path: Path) -> None:
     learner.ask(refit=True)
     learner.wait()
     assert [one["how"] for one in opened.desk.store.rounds()] == ["update", "refit"]
+    assert set(opened.desk.store.rounds()[0]["trial"]) == {"before", "after", "helps"}
+
+
+def test_learning_that_makes_labels_worse_is_left() -> None:
+    crowd = small_crowd()
+    result = st.aggregate(crowd, "mv")
+    known = result.as_crowd().labelling()  # decisions that say what the labels say
+    kept, trial = tried(result, crowd, known)
+    assert trial.before == 1.0 and trial.helps
+    tags = known.tags.copy()
+    tags[:] = result.scheme.outside
+    nothing = Labelling(known.corpus, known.scheme, tags)
+    assert tried(result, crowd, nothing)[1] == Trial(0.0, 0.0)
+    assert not Trial(0.8, 0.7).helps
 
 
 def test_learning_that_fails_says_so(saved: Path) -> None:
     opened = open_desk(saved)
-    learner = Learner(opened, every=0)
+    learner = Learner(opened, every=0, refit_every=0)
     learner.decided()  # never by itself
+    assert not learner.status()["running"]
     learner.source = saved.with_name("gone")
     learner.ask()
     learner.wait()

@@ -43,6 +43,12 @@ def review(
     learn_every: Annotated[
         int, typer.Option(min=0, help="Decisions after which the labels learn; 0 is when asked.")
     ] = 10,
+    refit_every: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Decisions after which everything is fitted anew; 0 is when asked."
+        ),
+    ] = 50,
     add_user: Annotated[
         str | None, typer.Option(help="Add a user, or give one a new password, and stop.")
     ] = None,
@@ -81,7 +87,7 @@ def review(
         opened.people.add(add_user, _password(add_user), role)
         note(f"{add_user} may sign in as {role}")
         return
-    learner = None if opened.desk.crowd is None else Learner(opened, learn_every)
+    learner = None if opened.desk.crowd is None else Learner(opened, learn_every, refit_every)
     if learner is None:
         note("the result does not know who said what: nothing is learnt; give --crowd")
 

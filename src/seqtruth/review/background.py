@@ -30,13 +30,13 @@ class Learner:
     Parameters
     ----------
     opened : the desk.
-    every : decisions after which it starts by itself; 0 for never.
+    every, refit_every : decisions after which it updates, and fits everything anew, by itself; 0 for never.
     """
 
-    def __init__(self, opened: Opened, every: int = 10) -> None:
-        self.desk, self.every = opened.desk, every
+    def __init__(self, opened: Opened, every: int = 10, refit_every: int = 50) -> None:
+        self.desk, self.every, self.refit_every = opened.desk, every, refit_every
         self.source, self.target = opened.source, opened.folder / LEARNT
-        self._since, self._running = 0, False
+        self._since, self._since_refit, self._running = 0, 0, False
         self._next: str | None = None
         self._error: str | None = None
         self._lock = threading.Lock()
@@ -46,9 +46,11 @@ class Learner:
         """Note a decision; learn when there were enough."""
         with self._lock:
             self._since += 1
+            self._since_refit += 1
+            refit = bool(self.refit_every) and self._since_refit >= self.refit_every
             due = self.every and self._since >= self.every
-        if due:
-            self.ask()
+        if due or refit:
+            self.ask(refit)
 
     def ask(self, refit: bool = False) -> None:
         """Learn now, or once more after what is running.
@@ -58,7 +60,7 @@ class Learner:
         refit : fit everything anew, predictor included.
         """
         with self._lock:
-            self._since = 0
+            self._since, self._since_refit = 0, 0 if refit else self._since_refit
             self._next = "refit" if refit or self._next == "refit" else "update"
             if self._running:
                 return
@@ -72,6 +74,13 @@ class Learner:
         if rounds:
             last = rounds[-1]
             told = f"After {last['decisions']} decisions, {last['changed']} other labels changed."
+            trial = last["trial"]
+            if not trial["helps"]:
+                told = (
+                    f"After {last['decisions']} decisions, learning was tried and left: on decisions"
+                    f" that it had not seen, F1 was {100 * trial['before']:.1f} before and"
+                    f" {100 * trial['after']:.1f} after."
+                )
         return {"running": self._running, "told": told, "error": self._error, "every": self.every}
 
     def stop(self) -> None:
@@ -121,10 +130,14 @@ class Learner:
         changes, changed = what_changed(before, desk.labels(), known.tags)
         ahead = desk.outlook()
         facts = {
-            "decisions": counts["decisions"], "how": how, "changed": changed, "changes": changes,
+            "decisions": counts["decisions"],
+            "how": how,
+            "trial": result.provenance["trial"],
+            "changed": changed,
+            "changes": changes,
             "foreseen": foreseen(rounds, counts["decisions"]),
             **{name: ahead[name] for name in ("f1", "after_50", "after_100")},
-        }  # fmt: skip
+        }
         desk.store.add_round(counts["last"], facts)
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
 from seqtruth.data.labelling import Labelling
 from seqtruth.errors import DataError
 from seqtruth.result import Result
-from seqtruth.review.learning import relearn
+from seqtruth.review.learning import tried
 
 
 def main(source: str, known: str, target: str, how: str) -> None:
@@ -34,8 +35,9 @@ def main(source: str, known: str, target: str, how: str) -> None:
         raise DataError("the result does not know who said what", where=source)
     tags = np.load(known, allow_pickle=False)
     labels = Labelling(result.corpus, result.scheme, tags)
-    found = relearn(result, result.crowd, labels, refit=how == "refit")
-    found.save(target)
+    found, trial = tried(result, result.crowd, labels, refit=how == "refit")
+    about = {**found.provenance, "trial": {**trial._asdict(), "helps": trial.helps}}
+    replace(found, provenance=about).save(target)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from seqtruth.metrics import evaluate
 from seqtruth.metrics.align import align
 from seqtruth.result import Result
 from seqtruth.review.cases import find_cases
-from seqtruth.review.learning import relearn
+from seqtruth.review.learning import tried
 from seqtruth.review.marks import Marks, Span, current_marks, labelling, spans_of
 from seqtruth.review.questions import Question, Questions
 
@@ -64,7 +64,7 @@ class Replay:
     strategy: str = "ours"
     every: int = 25
     seed: int = 0
-    learn: Callable[..., Result] = relearn
+    learn: Callable[..., tuple[Result, Any]] = tried
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -91,7 +91,8 @@ class Replay:
             if self.every and k % self.every == 0:
                 known = labelling(self.decided, self.result.corpus, self.result.scheme)
                 log.info("%s: fit after %d decisions", self.strategy, k)
-                self.result = self.learn(self.first, self.crowd, known, seed=self.seed)
+                self.result, trial = self.learn(self.first, self.crowd, known, seed=self.seed)
+                log.info("on decisions not learnt from: %s", trial)
                 self._look()
             if k % step == 0 or k == n:
                 yield self.point(k)
