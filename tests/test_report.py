@@ -27,7 +27,7 @@ from seqtruth.io import read
 from seqtruth.methods import AggSLC, DawidSkene, MajorityVote
 from seqtruth.metrics import evaluate
 from seqtruth.report.answers import answers
-from seqtruth.report.confidence import acceptable, honesty, meaning, triage
+from seqtruth.report.confidence import honesty, meaning, triage
 from seqtruth.report.confusion import confusion
 from seqtruth.report.content import annotators, percent
 from seqtruth.report.figures import number, ticks
@@ -317,9 +317,13 @@ def test_only_checked_probabilities_look_like_it(data, result):
     """Margins and labels of a single annotator promise nothing: no colours, no "accept"."""
     corrected = sure(result, np.full(data.crowd.n_sentences, 0.97))
     assert meaning(corrected) == "corrected" and meaning(result) == "margin"
-    assert acceptable(corrected)[0] == data.crowd.n_sentences
+    corrected = replace(corrected, of_span=np.full(data.crowd.n_tokens, 0.97, np.float32))
     yes = report.render(corrected, data.crowd)
-    assert 'class="accept"' in yes and "100 % as they are" in yes and '"probable":true' in yes
+    assert 'class="accept"' in yes and "100 % of the spans" in yes and '"probable":true' in yes
+    rules = {"silent": {"spammer": ["PER"]}}
+    guess = replace(corrected, provenance={**corrected.provenance, "silence": rules})
+    assert meaning(guess) == "guess"
+    assert "can only guess" in report.render(guess, data.crowd)
     no = report.render(result, data.crowd)
     assert 'class="accept"' not in no and "The method cannot promise" in no
     assert '"probable":false' in no and 'class="ranking"' in no

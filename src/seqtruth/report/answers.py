@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from seqtruth.decisions.triage import FEWEST, HIGHEST, Triage, triage
 from seqtruth.metrics import Evaluation
 from seqtruth.plural import count
-from seqtruth.report.confidence import ACCEPT_AT, acceptable, meaning
+from seqtruth.report.confidence import meaning
 from seqtruth.report.content import Row, clip, percent
 from seqtruth.result import Result
 
@@ -46,14 +47,15 @@ def answers(
     scores : against a gold standard.
     saved : name of the result's file, for commands.
     """
+    taken = triage(result, HIGHEST)
     return [
-        _usable(result, scores, saved),
+        _usable(result, taken, scores, saved),
         _trusted(rows, found, groups, saved),
-        _next(result, rows, saved),
+        _next(taken, rows, saved),
     ]
 
 
-def _usable(result: Result, scores: Evaluation | None, saved: str) -> Answer:
+def _usable(result: Result, taken: Triage, scores: Evaluation | None, saved: str) -> Answer:
     question, kind = "Can I use these labels?", meaning(result)
     n_labelled = int(result.labelled.sum())
     more: list[str] = []
@@ -61,7 +63,7 @@ def _usable(result: Result, scores: Evaluation | None, saved: str) -> Answer:
         name = "accuracy" if scores.plain else "F1"
         more.append(f"Against the gold standard: {name} {100 * scores.f1:.1f}.")
     method = str(result.provenance.get("method", "the method"))
-    command = f"seqtruth triage {saved} --accept {ACCEPT_AT:g}"
+    command = f"seqtruth triage {saved} --accept {taken.accept:g}"
     if not n_labelled:
         return Answer(question, "There are none", "none", tuple(more), "")
     if kind == "unchecked":
@@ -81,26 +83,20 @@ def _usable(result: Result, scores: Evaluation | None, saved: str) -> Answer:
         if kind != "guess":
             more.append("Read a sample, or aggregate with accord, which checks its probabilities.")
         return Answer(question, "The method cannot promise", "none", tuple(more), command)
-    n, least = acceptable(result)
-    share = n / n_labelled
-    short = f"{percent(share)} as they are" if n else "Not unread"
-    if n:
-        more.insert(
-            0,
-            f"{n:,} of {count(n_labelled, 'sentence')}, those of confidence {least:.2f} and above, are"
-            f" expected to be right {ACCEPT_AT:.0%} of the time.".replace("%", " %"),
-        )
-    else:
-        more.insert(
-            0,
-            f"No set of sentences is expected to be right {ACCEPT_AT:.0%} of the time.".replace(
-                "%", " %"
-            ),
-        )
     right = float(result.sentence_confidence[result.labelled].mean())
     more.append(f"Of all sentences, {percent(right)} are expected to be right.")
-    tone = "good" if share >= 0.5 else "fair" if share >= 0.1 else "bad"
-    return Answer(question, short, tone, tuple(more), command)
+    spans = taken.spans
+    if not spans.promised:
+        more.insert(0, f"No precision can be promised: {clip(spans.why, 200)}.")
+        more.append(f"The true labels of {FEWEST} spans change that.")
+        return Answer(question, "After a look", "none", tuple(more), command)
+    n, total = int(spans.accepted.sum()), len(spans.accepted)
+    more.insert(
+        0, f"{n:,} of {count(total, 'span')} can be accepted: {taken.accept:.0%} of them are right,"
+        f" {clip(spans.why, 200)}.".replace("%", " %"),
+    )  # fmt: skip
+    tone = "good" if n >= 0.5 * total else "fair" if n >= 0.1 * total else "bad"
+    return Answer(question, f"{percent(n / total)} of the spans", tone, tuple(more), command)
 
 
 def _trusted(
@@ -137,27 +133,25 @@ def _trusted(
     return Answer(question, short, tone, tuple(more), command)
 
 
-def _next(result: Result, rows: list[Row], saved: str) -> Answer:
-    question = "What do I do next?"
+def _next(taken: Triage, rows: list[Row], saved: str) -> Answer:
+    question, result = "What do I do next?", taken.result
     more = []
     n_labelled, unlabelled = int(result.labelled.sum()), int((~result.labelled).sum())
-    corrected = meaning(result) == "corrected"
-    left = n_labelled - acceptable(result)[0] if corrected else 0
-    if corrected and left:
-        more.append(f"Read the {count(left, 'sentence')} that are not accepted, least sure first.")
-    elif n_labelled and not corrected:
+    promised = meaning(result) == "corrected" and taken.spans.promised
+    left = n_labelled - int((taken.settled & result.labelled).sum()) if promised else n_labelled
+    if promised and left:
+        more.append(f"Read the {count(left, 'sentence')} that are not settled, worst first.")
+    elif n_labelled and not promised:
         more.append("Read a sample of the sentences below, the least sure first.")
     worst = next((row for row in rows if row.verdict == "do not rely on"), None)
     if worst is not None:
         more.append(f"Talk to {clip(worst.name, 40)}, or leave them out.")
     if unlabelled:
-        more.append(
-            f"Have the {count(unlabelled, 'sentence')} labelled that {'has' if unlabelled == 1 else 'have'}"
-            " no label."
-        )
+        verb = "has" if unlabelled == 1 else "have"
+        more.append(f"Have the {count(unlabelled, 'sentence')} labelled that {verb} no label.")
     more.append("Ask for labels where one more helps most:")
-    short = f"Read {left:,}, then ask for more" if corrected and left else "Read a sample"
-    if corrected and not left:
+    short = f"Read {left:,}, then ask for more" if promised else "Read a sample"
+    if promised and not left:
         short = "Use them"
     return Answer(question, short, "none", tuple(more), f"seqtruth next {saved} -n 100")
 

@@ -15,8 +15,6 @@ from seqtruth.result import Result
 
 #: Sentences at or above the first are taken as they are, those below the second are read again.
 ACCEPT, REVIEW = 0.9, 0.7
-#: Share of accepted sentences that should be right.
-ACCEPT_AT = 0.95
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 #: Claimed and true shares that differ by less are the same to a reader.
 CLOSE = 0.03
@@ -56,15 +54,6 @@ def _overlap(result: Result) -> bool:
     if crowd is not None:
         return bool((np.diff(crowd.sentence_rows) > 1).any())
     return int(result.annotators.sentences.sum()) > int(result.labelled.sum())
-
-
-def acceptable(result: Result, share: float = ACCEPT_AT) -> tuple[int, float]:
-    """How many sentences, the surest first, are expected to be right to this share together, and the
-    confidence of the last of them."""
-    confidence = np.sort(result.sentence_confidence[result.labelled])[::-1]
-    means = np.cumsum(confidence) / np.arange(1, len(confidence) + 1)
-    n = int((means >= share).sum())
-    return n, float(confidence[n - 1]) if n else math.nan
 
 
 def triage(result: Result) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from seqtruth.data.crowd import Crowd
+from seqtruth.decisions.mistakes import mistakes_of
 from seqtruth.metrics import Averages, Evaluation, Score
 from seqtruth.report.figures import Point, lines, scatter
 from seqtruth.report.mistakes import mistakes
@@ -23,7 +24,7 @@ FEW_SENTENCES = 5
 #: A share of mistakes from which a cell is marked.
 MUCH = 0.25
 MAX_ANNOTATORS, MAX_POINTS, MAX_TYPES, MAX_ROUNDS, MAX_VALUE = 40, 300, 30, 200, 200
-MAX_COPIES, MAX_HEAT = 6, 30
+MAX_COPIES, MAX_HEAT, MAX_HABITS = 6, 30, 400
 
 
 class Headline(NamedTuple):
@@ -34,7 +35,8 @@ class Headline(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One annotator; ``mistakes`` are (share, is it much), empty where no crowd was given."""
+    """One annotator; ``mistakes`` are (share, is it much), empty where no crowd was given, ``habits`` the
+    worst of them in words."""
 
     name: str
     weight: float
@@ -43,6 +45,7 @@ class Row(NamedTuple):
     agreement: float
     verdict: str
     mistakes: tuple[tuple[float, bool], ...]
+    habits: str
 
 
 def headlines(result: Result, spans: int, scores: Evaluation | None) -> list[Headline]:
@@ -81,6 +84,7 @@ def annotators(
             tuple((value, round(value, 2) >= MUCH) for value in place.get(name, unknown))
             for name in annotators.names
         ]
+    habits = {} if crowd is None else _habits(result, crowd)
     agreement = np.nan_to_num(annotators.agreement, nan=2.0)
     top = float(np.nanmax(annotators.weight, initial=0.0)) or 1.0
     return [
@@ -97,9 +101,19 @@ def annotators(
                 int(annotators.sentences[w]),
             ),
             shares[w],
+            habits.get(annotators.names[w], ""),
         )
         for w in np.lexsort((np.array(annotators.names), agreement, annotators.weight))
     ]
+
+
+def _habits(result: Result, crowd: Crowd) -> dict[str, str]:
+    """Each annotator's two worst habits in words."""
+    if crowd.scheme.kind == "plain" or crowd.n_annotators > MAX_HABITS:
+        return {}
+    tags = crowd.scheme.recoding(result.scheme.labels)[result.tags]
+    told = (", ".join(one.words for one in found[:2]) for found in mistakes_of(crowd, tags))
+    return dict(zip(crowd.annotators, told, strict=True))
 
 
 def _verdict(agreement: float, sentences: int) -> str:
