@@ -156,8 +156,14 @@ def _change(share: float | None) -> str:
 
 
 def _command(text: str) -> Markup:
-    """A command that breaks between its words and nowhere else."""
-    return Markup(" ").join(Markup("<span>{}</span>").format(word) for word in text.split(" "))
+    """A command that breaks between its words and nowhere else; an option stays with its value."""
+    parts: list[str] = []
+    for word in text.split(" "):
+        if parts and parts[-1].startswith("-") and " " not in parts[-1]:
+            parts[-1] += f" {word}"
+        else:
+            parts.append(word)
+    return Markup(" ").join(Markup("<span>{}</span>").format(part) for part in parts)
 
 
 def _figure(value: float, digits: int = 2) -> str:

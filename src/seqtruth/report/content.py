@@ -112,7 +112,10 @@ def _habits(result: Result, crowd: Crowd) -> dict[str, str]:
     if crowd.scheme.kind == "plain" or crowd.n_annotators > MAX_HABITS:
         return {}
     tags = crowd.scheme.recoding(result.scheme.labels)[result.tags]
-    told = (", ".join(one.words for one in found[:2]) for found in mistakes_of(crowd, tags))
+    told = (
+        ", ".join(one.words for one in found[:2]).replace("%", " %")
+        for found in mistakes_of(crowd, tags)
+    )
     return dict(zip(crowd.annotators, told, strict=True))
 
 

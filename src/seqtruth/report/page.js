@@ -3,7 +3,7 @@
   const block = document.getElementById("data");
   const list = document.getElementById("list");
   if (!list) return;
-  const PAGE = 10, LETTERS = 180;
+  const PAGE = 10, LETTERS = 180, CHIPS = 16;
   const at = id => document.getElementById(id);
   const make = (tag, name, text) => {
     const node = document.createElement(tag);
@@ -156,10 +156,14 @@
       return row;
     }
     const theirs = spansOf(flat, 3), mine = new Set(own.map(key)), there = new Set(theirs.map(key));
-    const all = [...theirs.map(span => [span, mine.has(key(span)) ? "same" : "plus"]),
-      ...own.filter(span => !there.has(key(span))).map(span => [span, "minus"])];
+    // who is silent where they have nothing to say denies nothing; they only mark something else
+    const silent = who.every(w => data.silent[w]), clash = span => theirs.some(one => one[0] < span[1] && span[0] < one[1]);
+    const denied = own.filter(span => !there.has(key(span)) && (!silent || clash(span)));
+    const all = [...theirs.map(span => [span, mine.has(key(span)) ? "same" : "plus"]), ...denied.map(span => [span, "minus"])];
     all.sort((a, b) => a[0][0] - b[0][0] || (a[1] === "minus" ? -1 : 1));
-    line.append(...all.map(([span, kind]) => chip(text, span, kind)));
+    if (!theirs.length) line.append(make("span", "soft nothing", silent ? "silent" : "nothing"));
+    line.append(...all.slice(0, CHIPS).map(([span, kind]) => chip(text, span, kind)));
+    if (all.length > CHIPS) line.append(make("span", "soft", `and ${all.length - CHIPS} more`));
     return row;
   }
 

@@ -15,6 +15,7 @@ from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.spans import Spans, extract
 from seqtruth.kernels.arrays import I64
+from seqtruth.report.confidence import silent_sources
 from seqtruth.result import Result
 
 #: Sentences and characters that a page holds at most; the least confident are kept.
@@ -113,12 +114,14 @@ def embed(result: Result, crowd: Crowd | None, probable: bool) -> Embedded:
         )
         columns["said"].append(_readings(crowd, theirs, ours, numbers, written))
         columns["weak"].append(_numbers(v for a, b in weak.get(s, ()) for v in _cut(written, a, b)))
+    silent = silent_sources(result)
     weights = dict(zip(result.annotators.names, result.annotators.weight.tolist(), strict=True))
     known = () if crowd is None else crowd.annotators
     data = {
         "types": [_clip(name) for name in types],
         "who": [_clip(name) for name in known],
         "weight": [_number(weights.get(name)) for name in known],
+        "silent": [name in silent for name in known],
         "documents": [_clip(name) for name in corpus.documents],
         "probable": probable,
         **columns,
