@@ -282,7 +282,7 @@ def test_draws_are_what_drawn_documents_would_give() -> None:
     both = of.unitising_disagreements(
         draws.sums(unitised.lengths), *(draws.column(column) for column in columns)
     )
-    kappa = np.concatenate([of.cohen(t) for _, t, _ in draws.pairs(counter.cells, 3)], axis=1)
+    kappa = np.concatenate([of.cohen(t) for _, t, _ in draws.pairs(counter.cells)], axis=1)
     for r, times in enumerate(draws.times[:, draws.group].astype(int)):
         chosen = [
             (s, copy)
@@ -301,6 +301,31 @@ def test_draws_are_what_drawn_documents_would_give() -> None:
         assert alpha[r] == pytest.approx(again.alpha, nan_ok=True)
         assert of.alpha_u(*both)[r] == pytest.approx(again.alpha_u, nan_ok=True)
         assert kappa[r] == pytest.approx(again.pairs.kappa, nan_ok=True)
+
+
+def test_many_pairs_are_counted_in_larger_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells of pairs in groups of documents: the same figures, intervals from other draws."""
+    from seqtruth.metrics.agreement import counting
+
+    rng = np.random.default_rng(2)
+    n = 120
+    votes = {
+        who: [[str(rng.choice(["O", "B-X"], p=[0.7, 0.3])) for _ in range(4)] for _ in range(n)]
+        for who in "abcd"
+    }
+    crowd = Crowd.of(votes, [list("uvwx")] * n, "iob2")
+    crowd = replace(crowd, corpus=replace(crowd.corpus, documents=tuple(map(str, range(n))),
+                                          sentence_document=np.arange(n, dtype=np.int32)))  # fmt: skip
+    fine = agreement(crowd, n_resamples=200)
+    monkeypatch.setattr(counting, "MOST_CELLS", 100)
+    coarse = agreement(crowd, n_resamples=200)
+    assert Counter(crowd, "conlleval").cells.n_units == counting.FEWEST_GROUPS
+    for name, estimate in fine.overall.items():
+        assert coarse.overall[name] == pytest.approx(estimate, abs=0.05), name
+        assert coarse.overall[name].value == pytest.approx(estimate.value), name
+    assert list(coarse.per_document["span_f1"]) == pytest.approx(
+        list(fine.per_document["span_f1"]), nan_ok=True
+    )
 
 
 def test_intervals() -> None:

@@ -178,19 +178,21 @@ def ranges(rows: Sequence[Range], across: str, description: str) -> Markup:
 def heat_map(
     names: Sequence[str], values: npt.NDArray[np.float64], what: str, description: str
 ) -> Markup:
-    """A square a pair, the darker the higher; blank where two never met."""
+    """A square a pair, the stronger the higher; blank where two never met."""
     n = len(names)
     shown = [name if len(name) <= 16 else name[:15] + "…" for name in names]
     size = max(13.0, min(40.0, 480 / n))
     left = 12 + max(map(wide, shown))
-    top = 10 + 0.75 * max(map(wide, shown))
-    width, height = left + n * size + 44, top + n * size + 6
+    named = size >= 20  # smaller squares have their names at the left only
+    top = 14 + 0.8 * max(map(wide, shown)) if named else 6.0
+    width, height = left + n * size + (64 if named else 8), top + n * size + 6
     body = []
     for i, name in enumerate(names):
         y = top + (i + 0.5) * size
         body.append(words(left - 7, y + 4, shown[i], "name", "end"))
-        turned = '<text class="name" transform="translate({:.1f} {:.1f}) rotate(-48)">{}</text>'
-        body.append(Markup(turned).format(left + (i + 0.6) * size, top - 6, shown[i]))
+        if named:
+            turned = '<text class="name" transform="translate({:.1f} {:.1f}) rotate(-48)">{}</text>'
+            body.append(Markup(turned).format(left + (i + 0.6) * size, top - 6, shown[i]))
         for j, other in enumerate(names):
             value = float(values[i, j])
             if i == j or not math.isfinite(value):

@@ -54,7 +54,7 @@ def agreement(
     overall: dict[str, Estimate] = {}
     by_type: dict[str, list[Estimate]] = {}
     _of_tokens(counter, draws, overall, by_type)
-    _of_pairs(counter, draws, table, overall, by_type)
+    _of_pairs(counter, draws, table, overall, by_type, seed)
     if crowd.scheme.kind != "plain":
         _of_spans(counter, draws, overall, by_type)
     types = crowd.scheme.types
@@ -153,10 +153,8 @@ def _of_spans(
     by_type["alpha_u"] = _estimates(
         of.alpha_u(*sums, by_type=True), of.alpha_u(*drawn, by_type=True), draws
     )
-    spans = counter.cells.spans
-    unit = counter.cells.unit
-    by_unit = SpanSums(*(_added(column, unit, counter.units.n) for column in spans))
-    total = SpanSums(*(column.sum(axis=0) for column in spans))
+    by_unit = counter.unit_spans
+    total = SpanSums(*(column.sum(axis=0) for column in by_unit))
     again = draws.sums(by_unit)
     for name, measure in (("span_f1", of.span_f1), ("span_f1_overlap", of.overlap_f1)):
         overall[name] = _estimate(measure(total), measure(again), draws)
@@ -172,7 +170,7 @@ def _added(column: F64, place: np.ndarray, n: int) -> F64:
 
 def _of_pairs(
     counter: Counter, draws: Draws, table: Pairs, overall: dict[str, Estimate],
-    by_type: dict[str, list[Estimate]],
+    by_type: dict[str, list[Estimate]], seed: int,
 ) -> None:  # fmt: skip
     """Cohen's kappa: the mean over pairs, each by the tokens that both labelled; and pairs' intervals."""
     cells = counter.cells
@@ -181,7 +179,7 @@ def _of_pairs(
     sums, weight = np.zeros((2, n_draws))
     typed_sums, typed_weight = np.zeros((2, n_draws, n_types))
     if n_draws:
-        for block, tokens, spans in draws.pairs(cells, counter.units.n):
+        for block, tokens, spans in draws.pairs(cells, seed):
             kappa, typed, f1 = of.cohen(tokens), of.cohen_by_type(tokens), of.span_f1(spans)
             for found, tokens_of, up, down in (
                 (kappa, tokens.tokens, sums, weight),
@@ -238,8 +236,7 @@ def _documents(counter: Counter) -> dict[str, list[str] | F64]:
         return {}
     whole, _ = counter.tokens
     in_use = int((whole.share.sum(axis=0) > 0).sum())
-    spans = counter.cells.spans
-    by_unit = SpanSums(*(_added(c, counter.cells.unit, counter.units.n) for c in spans))
+    by_unit = counter.unit_spans
     met = whole.tokens[:, 1] > 0
     columns = {
         "tokens": whole.tokens[:, 1],

@@ -34,6 +34,8 @@ from seqtruth.metrics.span import keep_spans
 MOST = 20_000_000
 #: Groups in which documents are counted where there are too many, or where every sentence is one.
 GROUPS = 1000
+#: Counts of a pair in a unit held at most, and units that are left for them at least.
+MOST_CELLS, FEWEST_GROUPS = 200_000, 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +79,14 @@ class Cells:
     Parameters
     ----------
     pair, unit : int64[E].
+    n_units : units in which cells are counted, the documents or groups of them.
     first, second : int64[P], the annotators of each pair.
     tokens, spans : what was counted.
     """
 
     pair: I64
     unit: I64
+    n_units: int
     first: I64
     second: I64
     tokens: PairSums
@@ -182,13 +186,12 @@ class Counter:
         key = crowd.row_annotator[left].astype(np.int64) * n_annotators + crowd.row_annotator[right]
         names, pair = np.unique(key, return_inverse=True)
         unit = self.units.of_sentence[crowd.row_sentence[left]]
-        width = 2 * crowd.n_labels + 8 * len(crowd.scheme.types) + 4
-        # so many cells that they would not fit: fewer, larger units
-        groups = self.units.n
-        while groups > 20 and len(names) * min(groups, len(left)) * width > 10 * MOST:
-            groups //= 2
-        unit = unit % groups
+        groups = max(self.units.n, 1)
         cells, cell = np.unique(pair * groups + unit, return_inverse=True)
+        if len(cells) > MOST_CELLS:  # fewer and larger units of their own
+            groups = max(FEWEST_GROUPS, groups * MOST_CELLS // len(cells))
+            dealt = np.random.default_rng(0).permutation(self.units.n) % groups
+            cells, cell = np.unique(pair * groups + dealt[unit], return_inverse=True)
         both = RowPairs(left, right, cell)
         tokens = self._compared(both, len(cells))
         spans = _span_sums(len(cells), len(crowd.scheme.types))
@@ -197,8 +200,21 @@ class Counter:
             spans,
         )  # fmt: skip
         return Cells(
-            cells // groups, cells % groups, names // n_annotators, names % n_annotators, tokens, spans
+            cells // groups, cells % groups, groups, names // n_annotators, names % n_annotators,
+            tokens, spans,
         )  # fmt: skip
+
+    @cached_property
+    def unit_spans(self) -> SpanSums:
+        """Spans of all pairs together, by unit."""
+        crowd, (left, right) = self.crowd, self.row_pairs
+        both = RowPairs(left, right, self.units.of_sentence[crowd.row_sentence[left]])
+        spans = _span_sums(self.units.n, len(crowd.scheme.types))
+        compare_spans(
+            crowd.view, crowd.row_offsets, self.spans, self._row_spans(self.spans), both, self.mute,
+            spans,
+        )  # fmt: skip
+        return spans
 
     def _compared(self, both: RowPairs, n_cells: int) -> PairSums:
         crowd = self.crowd

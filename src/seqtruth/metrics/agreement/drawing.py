@@ -87,16 +87,23 @@ class Draws:
         enough = known >= 0.5 * len(drawn)
         return np.where(enough, low, np.nan), np.where(enough, high, np.nan)
 
-    def pairs(self, cells: Cells, n_units: int) -> Iterator[tuple[slice, PairSums, SpanSums]]:
-        """Sums of every draw for blocks of pairs: which pairs, and [R, pairs, ...] each."""
+    def pairs(self, cells: Cells, seed: int = 0) -> Iterator[tuple[slice, PairSums, SpanSums]]:
+        """Sums of every draw for blocks of pairs: which pairs, and [R, pairs, ...] each.
+
+        Cells that were counted in units of their own are drawn by ``seed``.
+        """
         from scipy.sparse import csr_array
+
+        if cells.n_units != len(self.group):
+            own = Draws.of(cells.n_units, len(self.times), self.level, seed)
+            yield from own.pairs(cells)
+            return
 
         columns = [*cells.tokens, *cells.spans]
         shapes = [column.shape[1:] for column in columns]
         width = sum(int(np.prod(shape)) for shape in shapes)
         cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
-        # cells are counted in units of their own where there are very many
-        group = self.group[cells.unit] if n_units == len(self.group) else cells.unit
+        group = self.group[cells.unit]
         step = max(1, _BLOCK // max(1, width * len(self.times)))
         first = np.searchsorted(cells.pair, np.arange(0, len(cells.first) + step, step))
         for number, (a, b) in enumerate(pairwise(first.tolist())):
