@@ -148,7 +148,7 @@ def _documents(
                 empty = False
                 yield path.stem, document
         except InputError as error:
-            raise _read_as(found, error) from None
+            raise _read_as(found, error, path) from None
         if empty:
             raise InputError(
                 f"{found.title}: the file has no texts to read", where=str(path),
@@ -156,12 +156,10 @@ def _documents(
             )  # fmt: skip
 
 
-def _read_as(found: DocumentFormat, error: InputError) -> InputError:
-    """The same fault, with the name of the tool whose file this seems to be."""
-    if found.title in str(error):
-        return error
-    what = f"{error.what} (read as {found.title})"
-    return InputError(what, where=error.where, got=error.got, fix=error.fix)
+def _read_as(found: DocumentFormat, error: InputError, path: Path) -> InputError:
+    """The same fault, with the file and the name of the tool whose file this seems to be."""
+    what = error.what if found.title in str(error) else f"{error.what} (read as {found.title})"
+    return InputError(what, where=error.where or str(path), got=error.got, fix=error.fix)
 
 
 def read_documents(

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from seqtruth.errors import InputError, ParameterError
@@ -41,10 +41,11 @@ def opened(source: Places) -> Iterator[list[Path]]:
     if not names:
         raise ParameterError("no files to read")
     paths: list[Path] = []
-    with tempfile.TemporaryDirectory(prefix="seqtruth-") as folder:
+    with ExitStack() as stack:
         for name in names:
             text = os.fspath(name)
             if text == STDIN:
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="seqtruth-"))
                 paths.append(_standard_input(Path(folder)))
             else:
                 paths += _spelled_out(text)

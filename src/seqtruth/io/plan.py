@@ -6,7 +6,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -47,11 +47,11 @@ class Plan:
 @contextmanager
 def planned(source: Places, format: str | None) -> Iterator[Plan]:
     """The plan for files, patterns, folders or standard input; an archive's members exist meanwhile."""
-    with opened(source) as paths, tempfile.TemporaryDirectory(prefix="seqtruth-") as folder:
+    with opened(source) as paths, ExitStack() as stack:
         plan = Plan()
         try:
             for path in paths:
-                _add(plan, path, format, Path(folder))
+                _add(plan, path, format, stack)
             yield plan
         except InputError as error:
             if not plan.archives or error.where is None:
@@ -60,7 +60,7 @@ def planned(source: Places, format: str | None) -> Iterator[Plan]:
             raise InputError(error.what, where=where, got=error.got, fix=error.fix) from None
 
 
-def _add(plan: Plan, path: Path, format: str | None, folder: Path) -> None:
+def _add(plan: Plan, path: Path, format: str | None, stack: ExitStack) -> None:
     if format is not None:
         found = known_format(format)
         many = path.is_dir() and isinstance(found, CrowdFormat) and found.name != "conll-folder"
@@ -71,7 +71,10 @@ def _add(plan: Plan, path: Path, format: str | None, folder: Path) -> None:
         try:
             plan.entries.append((path, find_format(path)))
         except InputError:
-            inside = _archive_kinds(path, folder / str(len(plan.entries)), plan.archives)
+            if not path.is_file() or (tree := Glimpse(path).tree) is None:
+                raise
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="seqtruth-"))
+            inside = _archive_kinds(tree, Path(folder), plan.archives)
             if not inside:
                 raise
             plan.entries += inside
@@ -88,14 +91,12 @@ def _file_kinds(folder: Path) -> list[tuple[Path, Format]]:
     return [(path, find_format(path)) for path in sorted(names)]
 
 
-def _archive_kinds(path: Path, place: Path, archives: dict[str, str]) -> list[tuple[Path, Format]]:
+def _archive_kinds(tree: Tree, place: Path, archives: dict[str, str]) -> list[tuple[Path, Format]]:
     """The members of an archive that is no format of its own, as far as they are of one format."""
-    if not path.is_file() or (tree := Glimpse(path).tree) is None:
-        return []
     found: list[tuple[Path, Format]] = []
     other: list[str] = []
     for number, name in enumerate(tree):
-        archives[str(place / str(number))] = str((path / name).parent)
+        archives[str(place / str(number))] = str((tree.path / name).parent)
         target = _unpacked(tree, name, place / str(number))
         try:
             found.append((target, find_format(target)))
@@ -105,7 +106,7 @@ def _archive_kinds(path: Path, place: Path, archives: dict[str, str]) -> list[tu
         return []
     if other:
         warnings.warn(
-            f"{path}: left out, as not recognised: {', '.join(other[:5])}{' …' if other[5:] else ''}",
+            f"{tree.path}: left out, as not recognised: {', '.join(other[:5])}{' …' if other[5:] else ''}",
             DataWarning, stacklevel=2,
         )  # fmt: skip
     return found

@@ -486,3 +486,15 @@ def test_what_is_lost_is_said(format: DocumentFormat, name: str, tmp_path: Path)
     assert pieces == (format not in (brat.FORMAT, mae.FORMAT, bioc.FORMAT)) and score == (
         format is not gate.FORMAT
     )
+
+
+def test_a_folder_for_each_annotator_with_one_document(tmp_path: Path) -> None:
+    """The folders are annotators where all hold the same text under the same name."""
+    sheet = (
+        "#FORMAT=WebAnno TSV 3.3\n#T_SP=webanno.custom.E|value\n\n\n#Text=Ann ran\n"
+        "1-1\t0-3\tAnn\t{}\t\n1-2\t4-7\tran\t_\t\n"
+    )
+    put(tmp_path, {"ann/d.tsv": sheet.format("PER"), "bob/d.tsv": sheet.format("_")})
+    (document,), _ = read(inception.FORMATS[0], tmp_path)
+    assert document.id == "d"
+    assert found(document) == {"ann": [("Ann", "PER")], "bob": []}

@@ -156,7 +156,11 @@ class _Project:
             layers.add(cas)
             folder = str(PurePosixPath(file.name).parent)
             texts.setdefault(folder, set()).add(hash("".join(cas.text.split())))
-        if not self.exported and any(len(different) > 1 for different in texts.values()):
+        by_annotator = any(len(different) > 1 for different in texts.values())
+        if 1 < len(files) == len(texts):  # a file in each folder: one text by several annotators?
+            stems = {PurePosixPath(file.name).stem for file in files}
+            by_annotator |= len(stems) == len(set().union(*texts.values())) == 1
+        if not self.exported and by_annotator:
             for file in files:
                 file.document, file.annotator = PurePosixPath(file.name).stem, file.document
         return layers.choose(layer, feature, str(self.tree.path))
