@@ -198,7 +198,11 @@ class Result(Labelling):
         _room("io").write(self, path, format, **options)
 
     def report(
-        self, path: str | Path, crowd: Crowd | None = None, scores: Evaluation | None = None
+        self,
+        path: str | Path,
+        crowd: Crowd | None = None,
+        scores: Evaluation | None = None,
+        saved: str = "result.seqtruth",
     ) -> None:
         """Write one self-contained HTML page.
 
@@ -207,8 +211,9 @@ class Result(Labelling):
         path : the page to write.
         crowd : lets the page show who said what, where the result does not know its crowd.
         scores : from :func:`seqtruth.evaluate`, where there is a gold standard.
+        saved : name of the saved result in the commands that the page shows.
         """
-        _room("report").write(self, path, crowd=crowd, scores=scores)
+        _room("report").write(self, path, crowd=crowd, scores=scores, saved=saved)
 
     def evaluate(self, gold: Any, strict: str = "conlleval") -> Evaluation:
         """Score against a gold standard: :func:`seqtruth.evaluate`.

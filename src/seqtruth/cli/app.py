@@ -122,7 +122,8 @@ def report(
     first_use()
     found = Result.load(result)
     labels = None if crowd is None else read(crowd)
-    found.report(output, labels, None if gold is None else score(found, gold))
+    scores = None if gold is None else score(found, gold)
+    found.report(output, labels, scores, saved=result.name)
     note(f"wrote {output}")
 
 

@@ -190,7 +190,8 @@ def write_outputs(
             how = () if isinstance(output, str) else (out_format,)
             result.write(output, *how)
         if report is not None:
-            result.report(report, scores=scores)
+            name = {} if save is None else {"saved": save.name}  # for the commands on the page
+            result.report(report, scores=scores, **name)
         if save is not None:
             result.save(save, crowd=result.crowd is not None)
         if tagger is not None and result.tagger is not None:

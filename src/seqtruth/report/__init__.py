@@ -12,6 +12,7 @@ import base64
 import hashlib
 import math
 import os
+import shlex
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -58,6 +59,7 @@ def render(
     title : heading of the page.
     saved : name of the result's file in the commands that the page shows.
     """
+    saved = shlex.quote(saved)
     crowd = result.crowd if crowd is None else crowd
     crowd = None if crowd is None else beside(crowd, result)
     silent = confidence.silent_sources(result)
