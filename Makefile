@@ -1,5 +1,5 @@
-# Three commands: make demo, make test, make lint (and make bench, make attack, make dist). All work in .venv, which they
-# make themselves.
+# Three commands: make demo, make test, make lint (and make kernels, make bench, make attack, make dist). All work in
+# .venv, which they make themselves.
 PYTHON ?= python3
 EXTRAS ?=
 BIN := .venv/bin
@@ -13,23 +13,23 @@ GROUPS := test
 SELECT := -m "not slow"
 endif
 
-.PHONY: demo review kills test lint bench attack dist clean
+.PHONY: demo review kills test lint bench attack dist kernels clean
 
-demo: .venv/core
+demo: kernels
 	$(BIN)/seqtruth demo -o demo-output
 
 # The review desk of the demo, in the browser; the address is printed.
-review: .venv/core
+review: kernels
 	$(PIP) -e '.[review]'
 	test -f demo-output/result.seqtruth || $(BIN)/seqtruth demo -o demo-output
 	$(BIN)/seqtruth review demo-output/result.seqtruth
 
 # The desk's server killed 200 times under two reviewers: nothing that was confirmed may be lost.
-kills: .venv/core
+kills: kernels
 	$(PIP) -e '.[review,pages]'
 	cd tests && ../$(BIN)/python -m review.kills 200
 
-test: .venv/core
+test: kernels
 	$(PIP) -e '.[$(GROUPS)]'
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(SELECT)
 
@@ -50,7 +50,7 @@ lint: .venv/core
 	$(BIN)/lint-imports
 
 # SIZES=1e5,1e6 THREADS=1,2 BUDGET=900 QUICK=1 ONLY=ours-ds,crowdkit-ds PARTS=tables,first-use,apart
-bench: .venv/core
+bench: kernels
 	$(PIP) -e '.[bench,spark]'
 	$(BIN)/python -m bench
 
@@ -67,10 +67,16 @@ dist: .venv/core
 	$(BIN)/python -m build --quiet
 	$(BIN)/python tools/try_wheel.py dist
 
+# Compiles the kernels in place, if they are not those of the sources; CHECKED=1 with bounds checks. Where there
+# is no compiler (exit code 3), one comes from PyPI.
+kernels: .venv/core
+	export SEQTRUTH_CHECKED="$(CHECKED)"; $(BIN)/python -m seqtruth.kernels.build || \
+	  { test $$? -eq 3 && $(PIP) ziglang && $(BIN)/python -m seqtruth.kernels.build; }
+
 .venv/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(PIP) -e .
 	touch $@
 
 clean:
-	rm -rf .venv .venv-tools demo-output dist attack-output
+	rm -rf .venv .venv-tools demo-output dist attack-output src/seqtruth/kernels/lib

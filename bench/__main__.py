@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _measured(given: argparse.Namespace) -> dict[str, Any]:
-    from bench import apart, run
+    from bench import apart, first_use, run
 
     sizes = given.sizes or ("1e5" if given.quick else "1e5,1e6,1e7,1e8")
     plan = run.Plan(
@@ -53,7 +53,8 @@ def _measured(given: argparse.Namespace) -> dict[str, Any]:
     else:
         results = json.loads(RESULTS.read_text())
     if "first-use" in parts and not given.quick:
-        results["first_use"] = run.first_use(plan)
+        results["first_use"] = first_use.measure()
+        _keep(results)
     if "apart" in parts:
         for name, found in apart.run(plan):
             results[name] = found

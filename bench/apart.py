@@ -95,7 +95,7 @@ def _weights_apart(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]
 
 
 def command_line() -> dict[str, Any]:
-    """Seconds of ``seqtruth --help`` and of aggregating the demo, once compiled: best of some."""
+    """Seconds of ``seqtruth --help`` and of aggregating the demo: best of some."""
     start = [sys.executable, "-m", "seqtruth"]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

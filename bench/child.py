@@ -1,6 +1,6 @@
 """One measurement in a process of its own: ``python -m bench.child SPEC`` prints one line of JSON.
 
-Cores and threads are set before anything is imported. Compilation and loading are paid by a warm-up
+Cores and threads are set before anything is imported. Imports are paid by a warm-up
 on a small file, which is timed apart.
 """
 

@@ -36,8 +36,8 @@ HOW = """## How it is measured
 - **A round**: the median of the rounds' own clocks; crowd-kit's from two fits, one with half the
   rounds. Iterative methods do {rounds} rounds; MACE has 5 restarts of 10 rounds before them, crowd-kit's
   MACE 5 restarts of {rounds}.
-- **Warm-up**: every process first does a small file, so that compiled kernels are loaded; that time
-  is in "First use" and nowhere else.
+- **Warm-up**: every process first does a small file, so that everything is imported; that time is not
+  counted.
 - **Memory**: the process's peak resident size; *above* is without what it was after the warm-up
   (Python, libraries, kernels).
 - Up to 1e6 the best of three runs, above that one run. With 1 thread a process may use one core only.
@@ -269,17 +269,17 @@ def _memory_speed(runs: Runs) -> str:
 
 
 def _first_use(results: dict[str, Any]) -> str:
-    if not results.get("first_use"):
-        return ""
     rows = [
-        (
-            _name(BY_KEY[row["system"]]),
-            *(seconds(row[k]) for k in ("import", "from_disk", "compiling")),
-        )
-        for row in results["first_use"]
+        (row["what"], f"{row['is']:.3g} {row['unit']}", f"{row['most']:g} {row['unit']}")
+        for row in results.get("first_use", ())
     ]
-    text = "## First use\n\nSeconds until a file of 20,000 token annotations is done.\n\n"
-    return text + table(("", "import", "kernels on disk", "kernels compiled"), rows)
+    if not rows:
+        return ""
+    text = (
+        "## First use\n\nProcessor time of single commands on one thread, the least of some; *for the first "
+        "time* is without Python's bytecode on disk.\n\n"
+    )
+    return text + table(("", "measured", "at most"), rows)
 
 
 def _engines(found: dict[str, Any], names: Sequence[str]) -> str:

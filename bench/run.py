@@ -20,7 +20,7 @@ from bench.systems import ROUNDS, SYSTEMS, System
 
 #: Token annotations of the warm-up's file.
 WARM = 20_000
-PACKAGES = ("seqtruth", "numpy", "numba", "pyarrow", "pandas", "polars", "crowd-kit", "pyspark")
+PACKAGES = ("seqtruth", "numpy", "pyarrow", "pandas", "polars", "crowd-kit", "pyspark")
 #: Whose labels each peer's are compared with.
 REFERENCES = {
     "polars-mv": "ours-mv", "pandas-mv": "ours-mv", "crowdkit-mv": "ours-mv",
@@ -190,33 +190,6 @@ def _judge(files: data.Files, outputs: dict[str, str], runs: list[dict[str, Any]
     for found in runs:
         if found["annotations"] == files.n_annotations and found["system"] in scores:
             found |= scores[found["system"]]
-
-
-def first_use(plan: Plan) -> list[dict[str, Any]]:
-    """Seconds until a small file is done, with no compiled kernels and with those on disk."""
-    import tempfile
-
-    warm = data.write(plan.folder, WARM)
-    out = []
-    for system in (s for s in SYSTEMS if s.ours and s.job[1] == "Ours"):
-        if plan.only and system.key not in plan.only:
-            continue
-        with tempfile.TemporaryDirectory() as cache:
-            spec = {
-                "system": system.key, "threads": max(plan.threads), "crowd": str(warm.crowd),
-                "warm": str(warm.crowd), "out": str(Path(cache) / "out.parquet"),
-                "warm_out": str(Path(cache) / "warm.parquet"),
-                "rounds": plan.rounds, "repeats": 1,
-            }  # fmt: skip
-            times = [child("child", spec, plan.budget, NUMBA_CACHE_DIR=cache) for _ in range(2)]
-        names = ("compiling", "from_disk")
-        row = {"system": system.key}
-        for name, found in zip(names, times, strict=True):
-            row[name] = found.get("warm_up_seconds")
-        row["import"] = times[-1].get("import_seconds")
-        out.append(row)
-        say(f"  first use: {row}")
-    return out
 
 
 def describe(found: dict[str, Any]) -> str:

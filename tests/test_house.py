@@ -15,7 +15,7 @@ MODULES = sorted(HOUSE.rglob("*.py"))
 MOST_LINES, MOST_PARAMETERS, MOST_LINES_OF_A_MODULE = 80, 8, 450
 #: Typer makes one option of each parameter of a command, so a command has as many as it has options.
 COMMANDS = HOUSE / "cli"
-#: Compiled code: inlined by hand where Numba would count references, as each kernel says.
+#: Doors of the compiled code: a kernel takes what it takes.
 KERNELS = HOUSE / "kernels"
 #: Reads a command line of its own, and writes commands into its page.
 PAPER = HOUSE / "paper"

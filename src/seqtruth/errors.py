@@ -47,6 +47,10 @@ class MissingExtraError(SeqTruthError, ImportError):
         )
 
 
+class KernelsError(SeqTruthError, ImportError):
+    """The compiled kernels are not there, or are not those of the source."""
+
+
 class MissingToolError(SeqTruthError):
     """A program, model or server outside Python is not there or does not work."""
 

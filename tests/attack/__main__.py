@@ -19,13 +19,11 @@ from typing import Any
 
 from seqtruth import __version__
 from seqtruth.atomic import atomic_path
+from seqtruth.kernels import build
 from tests.attack import jobs
 from tests.attack.kills import kills
 from tests.attack.places import trials
 from tests.attack.watched import Tally, attack
-
-#: Kernels that look at the bounds of their arrays, in a cache of their own.
-CHECKED = {"NUMBA_BOUNDSCHECK": "1"}
 
 
 class Summary:
@@ -108,7 +106,9 @@ def _numbers(arguments: argparse.Namespace, summary: Summary) -> Iterator[None]:
     for name, kind in (("inputs", "inputs"), ("archives", "archives"), ("checked", "archives")):
         environment = {}
         if name == "checked":
-            environment = {**CHECKED, "NUMBA_CACHE_DIR": str(summary.folder / "checked-kernels")}
+            checked = (summary.folder / build.LIBRARY.name).absolute()
+            build.build(checked, checked=True)
+            environment = {"SEQTRUTH_KERNELS": str(checked)}
         tally = summary.tally(name, kind)
         for _ in attack(tally, getattr(arguments, name), environment, arguments.workers):
             summary.keep(name, tally)

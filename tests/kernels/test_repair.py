@@ -12,23 +12,15 @@ from hypothesis import strategies as st
 from oracles.paths import paths
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import ParameterError
-from seqtruth.kernels.chain import Chain
 from seqtruth.kernels.grammar import inconsistency
 from seqtruth.kernels.random import draw, sentence_keys
-from seqtruth.kernels.repair import (
-    DECODINGS,
-    LEAST_PROBABILITY,
-    Repairer,
-    bidirectional_sentence,
-    exact_sentence,
-    mode,
-    repairer,
-    unidirectional_sentence,
-)
+from seqtruth.kernels.repair import DECODINGS, mode, repair_sentence
 from seqtruth.kernels.ties import SCORE_TIE
 from strategies import schemes
 
 seeds = st.integers(0, 2**32 - 1)
+#: Probability of a label nobody gave, inside a decoder (``LEAST_VOTE`` of ``cpp/repair.hpp``).
+LEAST_PROBABILITY = 1e-12
 
 
 def soft(scheme: Scheme, seed: int, levels: int = 0) -> np.ndarray:
@@ -45,9 +37,8 @@ def legal(path: list[int] | tuple[int, ...], scheme: Scheme) -> bool:
     return bool(inner and scheme.start[path[0]] and scheme.end[path[-1]])
 
 
-def by(how: str, y: np.ndarray, scheme: Scheme) -> Repairer:
-    legal = Chain.legal(scheme.grammar).logs().rows()
-    return repairer(mode(how), legal, len(y), np.zeros(0, np.int8))
+def repair(y: np.ndarray, scheme: Scheme, how: str, path: np.ndarray, key: int = 0) -> None:
+    repair_sentence(y, scheme.grammar, how, np.uint64(key), path)
 
 
 def log_of(path, y) -> float:
@@ -58,7 +49,7 @@ def log_of(path, y) -> float:
 def test_exact_decoding_is_the_best_of_all_legal_paths(scheme: Scheme, seed: int) -> None:
     y = soft(scheme, seed)
     path = np.empty(len(y), np.int8)
-    exact_sentence(y, len(y), by("exact", y, scheme), path)
+    repair(y, scheme, "exact", path)
     assert legal(path.tolist(), scheme)
     best = max(log_of(p, y) for p in paths(*y.shape) if legal(p, scheme))
     assert log_of(path, y) == pytest.approx(best, abs=1e-6)
@@ -91,8 +82,7 @@ def test_bidirectional_decoding_is_as_the_paper_says(scheme: Scheme, seed: int) 
     y, key = soft(scheme, seed), np.uint64(seed)
     start = y.argmax(axis=1).astype(np.int8)
     path = start.copy()
-    repairer_ = by("bidirectional", y, scheme)
-    bidirectional_sentence(y, len(y), repairer_, scheme.grammar, key, path)
+    repair(y, scheme, "bidirectional", path, seed)
     forward, backward = plain_bidirectional(y, start.tolist(), scheme, key)
     if len(forward) > 1 or len(backward) > 1:  # equal scores: either will do
         assert tuple(path.tolist()) in {*forward, *backward}
@@ -128,7 +118,7 @@ def test_unidirectional_decoding_is_as_optsla_says(scheme: Scheme, seed: int, le
     y = soft(scheme, seed, levels)
     path = y.argmax(axis=1).astype(np.int8)
     expected = plain_unidirectional(y, path.tolist(), scheme)
-    unidirectional_sentence(y, len(y), scheme.grammar, path)
+    repair(y, scheme, "unidirectional", path)
     assert path.tolist() == expected
 
 
@@ -136,7 +126,7 @@ def test_unidirectional_decoding_looks_one_token_ahead() -> None:
     scheme = Scheme.of("iob2", ["B-X"])  # B-X, I-X, O
     y = np.array([[0.4, 0.0, 0.6], [0.1, 0.6, 0.3]])
     path = y.argmax(axis=1).astype(np.int8)  # O I-X
-    unidirectional_sentence(y, len(y), scheme.grammar, path)
+    repair(y, scheme, "unidirectional", path)
     # (O, I) is forbidden, (O, O) is fine: O stays, and then the second token must follow
     assert [scheme.labels[t] for t in path] == ["O", "O"]
 
@@ -145,7 +135,7 @@ def test_unidirectional_decoding_does_not_promise_legal_labels() -> None:
     scheme = Scheme.of("iob2", ["B-X", "B-Y"])  # B-X, B-Y, I-X, I-Y, O
     y = np.array([[0.0, 0.0, 0.6, 0.4, 0.0]])
     path = y.argmax(axis=1).astype(np.int8)
-    unidirectional_sentence(y, len(y), scheme.grammar, path)
+    repair(y, scheme, "unidirectional", path)
     assert not scheme.start[path[0]]
 
 
@@ -153,7 +143,7 @@ def test_unidirectional_decoding_does_not_promise_legal_labels() -> None:
 def test_inconsistency_counts_forbidden_steps(scheme: Scheme, seed: int) -> None:
     rng = np.random.default_rng(seed)
     path = rng.integers(0, len(scheme.labels), rng.integers(0, 6)).astype(np.int8)
-    found = inconsistency(path, len(path), scheme.grammar)
+    found = inconsistency(path, scheme.grammar)
     if not len(path):
         assert found == 0
     else:

@@ -9,7 +9,7 @@ from oracles.spelling import SpanList
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.labelling import Labelling
 
-# the first call of a kernel may have to compile it
+# a busy machine may be slow
 settings.register_profile("compiled", deadline=None, max_examples=40)
 settings.load_profile("compiled")
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from seqtruth.cli.config import Config, Settings, config_of, settings_of
-from seqtruth.cli.display import first_use, note, print_json, progress
+from seqtruth.cli.display import note, print_json, progress
 from seqtruth.cli.options import (
     Abstain,
     Gold,
@@ -96,7 +96,6 @@ def aggregate(
     check_files(report, save, tagger, target if engine == "stream" else None)
     check_distinct(target, report, save, tagger, inputs=(*annotations, gold))
     check_tagger(tagger, chosen)
-    first_use(quiet)
     with progress("reading", quiet):
         how = reading_options(reading, split, overlap)
         crowd = _open(annotations, engine, format, scheme, how)

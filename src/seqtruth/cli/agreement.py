@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from seqtruth.cli.display import first_use, harmless, note, progress
+from seqtruth.cli.display import harmless, note, progress
 from seqtruth.cli.options import (
     Abstain,
     InFormat,
@@ -59,7 +59,6 @@ def agreement(
         raise ParameterError("give one of --json, --markdown and --latex")
     check_files(output)
     check_distinct(output, inputs=annotations)
-    first_use(quiet)
     with progress("agreement", quiet):
         crowd = read(annotations, format, scheme, **reading_options(reading, split, overlap))
         found = measure(crowd, abstain, strict, resamples, level, seed, gamma)

@@ -15,7 +15,7 @@ from seqtruth.cli.agreement import agreement
 from seqtruth.cli.compare import compare
 from seqtruth.cli.datasets import datasets
 from seqtruth.cli.decide import annotators, explain, next_, triage, update
-from seqtruth.cli.display import first_use, harmless, note, print_json, progress, table
+from seqtruth.cli.display import harmless, note, print_json, progress, table
 from seqtruth.cli.options import (
     InFormat,
     Json,
@@ -95,7 +95,6 @@ def evaluate(
     """Score labels against a gold standard: spans (strict), tokens (relaxed), confidences."""
     from seqtruth.metrics import evaluate as score
 
-    first_use()
     found = score(result, gold, strict=strict)
     if as_json:
         print_json(found.to_dict())
@@ -119,7 +118,6 @@ def report(
 
     check_files(output)
     check_distinct(output, inputs=(result, crowd, gold))
-    first_use()
     found = Result.load(result)
     labels = None if crowd is None else read(crowd)
     scores = None if gold is None else score(found, gold)
@@ -170,7 +168,6 @@ def tag(
 
     out_format = check_labels(output, out_format)
     check_distinct(output, inputs=(model, text))
-    first_use()
     tagger = Tagger.load(model)
     source = Path("/dev/stdin") if str(text) == "-" else text
     labelling, confidence = tagger.label_with_confidence(read_unlabelled(source, format))
@@ -232,7 +229,6 @@ def simulate(
     from seqtruth.simulation import simulate as run
 
     out_format = check_labels(output, out_format)
-    first_use()
     truth = read(gold, format, scheme)
     crowd = run(truth, annotators, seed=seed, per_sentence=per_sentence)
     write(crowd, output, out_format)
@@ -255,7 +251,6 @@ def demo(
 
     if output.exists() and not output.is_dir():
         raise InputError("not a folder", where=str(output), fix="give another --output")
-    first_use(quiet)
     data = load("demo")
     note(f"demo corpus: {data.crowd}")
     rows, result = [], None

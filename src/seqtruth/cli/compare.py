@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seqtruth.cli.config import Config, Settings, settings_of
-from seqtruth.cli.display import first_use, print_json, progress, table
+from seqtruth.cli.display import print_json, progress, table
 from seqtruth.cli.options import Abstain, DataDir, Json, Quiet, Seed
 from seqtruth.errors import ParameterError
 
@@ -54,7 +54,6 @@ def compare(
     given = settings_of(context, settings or [])
     if abstain is not None:
         given["abstain"] = abstain
-    first_use(quiet)
     data = _open(annotations, gold, dataset, data_dir)
     readings = strict.split(",")
     for name in split.split(","):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seqtruth.cli.display import first_use, harmless, note, print_json, progress, table
+from seqtruth.cli.display import harmless, note, print_json, progress, table
 from seqtruth.cli.options import InFormat, Json, OutFormat, Quiet
 from seqtruth.cli.outputs import check_distinct, check_files
 from seqtruth.errors import ParameterError
@@ -28,7 +28,6 @@ SHOWN = 25
 def _load(path: Path) -> Result:
     from seqtruth.result import Result
 
-    first_use()
     return Result.load(path)
 
 

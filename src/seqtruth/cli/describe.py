@@ -23,12 +23,11 @@ MOST_MEETINGS = 20_000_000
 def installation() -> dict[str, Any]:
     import importlib.util
 
-    import numba
     import numpy
     import pyarrow
 
     from seqtruth.io import FORMATS
-    from seqtruth.kernels.jit import kernels_are_cached
+    from seqtruth.kernels.native import built
     from seqtruth.kernels.threads import threads
     from seqtruth.methods import METHODS
     from seqtruth.predictors import PREDICTORS
@@ -42,11 +41,10 @@ def installation() -> dict[str, Any]:
         "predictors": list(PREDICTORS),
         "formats": list(FORMATS),
         "threads": threads(),
-        "kernels": "compiled and cached" if kernels_are_cached() else "compiled at first use",
+        "kernels": built(),
         "extras": extras,
         "python": sys.version.split()[0],
         "numpy": numpy.__version__,
-        "numba": numba.__version__,
         "pyarrow": pyarrow.__version__,
     }
 

@@ -150,11 +150,3 @@ def timestamps(wanted: bool) -> None:
     """Whether remarks begin with the time."""
     global _stamped
     _stamped = wanted
-
-
-def first_use(quiet: bool = False) -> None:
-    """Say so where kernels have to be compiled, when it happens."""
-    from seqtruth.kernels.jit import when_compiling
-
-    text = "first use: compiling kernels for this machine (up to half a minute, once)"
-    when_compiling(None if quiet else lambda: note(text))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from seqtruth.cli.display import first_use, note, print_json, progress, table
+from seqtruth.cli.display import note, print_json, progress, table
 from seqtruth.errors import InputError
 
 
@@ -48,7 +48,6 @@ def reproduce(
     check_part(what)
     if output.exists() and not output.is_dir():
         raise InputError("not a folder", where=str(output), fix="give another --output")
-    first_use(quiet)
     work = Workshop(
         output, lambda spec, seed: make_method(spec, seed=seed), quick,
         seeds or (1 if quick else 3), data_dir,

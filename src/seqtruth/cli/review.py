@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from seqtruth.cli.display import first_use, note, print_json, progress, table
+from seqtruth.cli.display import note, print_json, progress, table
 from seqtruth.cli.options import Json, Quiet, Seed
 from seqtruth.errors import ParameterError
 
@@ -66,7 +66,6 @@ def review(
     quiet: Quiet = False,
 ) -> None:
     """Settle in the browser what the labels are unsure of; they learn from it."""
-    first_use(quiet)
     if replay is not None:
         names = strategies.replace(",", " ").split()
         rows = _replayed(source, crowd, replay, names, Plan(n, every, seed, quiet))

@@ -11,20 +11,27 @@ import numpy as np
 
 from seqtruth.kernels.arrays import F32, F64, I64, Tags, tag_dtype
 from seqtruth.kernels.grammar import Grammar
-from seqtruth.kernels.jit import kernel
-from seqtruth.kernels.padded_rows import add_row, exponential_row, padded
-from seqtruth.kernels.recursions import (
-    PaddedChain,
-    smooth_sentence,
-    smoother_space,
-    viterbi_sentence,
-    viterbi_space,
-)
+from seqtruth.kernels.native import call
+from seqtruth.kernels.padded_rows import padded
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
-from seqtruth.kernels.views import longest_sentence
 
 #: Logarithm of what is forbidden; finite, so that a forbidden path still has an order.
 FORBIDDEN = -1e9
+
+
+class PaddedChain(NamedTuple):
+    """A label chain's weights, or their logarithms, as padded rows.
+
+    start, end : float64[1, width].
+    transition : float64[width, width], (from, to); ``transposed`` is (to, from).
+    n_labels : L, the rest of ``width`` being padding.
+    """
+
+    start: F64
+    transition: F64
+    transposed: F64
+    end: F64
+    n_labels: int
 
 
 class Chain(NamedTuple):
@@ -53,7 +60,7 @@ class Chain(NamedTuple):
         return Chain(*(np.log(x, out=np.full_like(x, FORBIDDEN), where=x > 0) for x in self))
 
     def rows(self) -> PaddedChain:
-        """The same as rows that :mod:`seqtruth.kernels.recursions` works on."""
+        """The same as rows that ``cpp/recursions.hpp`` works on."""
         transition = padded(self.transition, 2)
         return PaddedChain(
             padded(self.start[None]),
@@ -92,24 +99,10 @@ def viterbi(scores: F32 | F64, offsets: I64, chain: Chain) -> Tags:
     logs = chain.logs().rows()
     tags = np.empty(int(offsets[-1]), tag_dtype(len(chain.start)))
     map_chunks(
-        lambda a, b: _viterbi_chunk(scores, offsets, a, b, logs, tags), chunk_bounds(offsets)
+        lambda a, b: call("best_chain_paths", scores, offsets, a, b, logs, tags),
+        chunk_bounds(offsets),
     )
     return tags
-
-
-@kernel
-def _viterbi_chunk(
-    scores: F32 | F64, offsets: I64, first: int, last: int, logs: PaddedChain, tags: Tags
-) -> None:
-    n_labels, width = scores.shape[1], logs.start.shape[1]
-    longest = longest_sentence(offsets, first, last)
-    rows, space = np.zeros((longest, width)), viterbi_space(longest, width)
-    for s in range(first, last):
-        a, n = offsets[s], offsets[s + 1] - offsets[s]
-        for i in range(n):
-            for k in range(n_labels):
-                rows[i, k] = scores[a + i, k]
-        viterbi_sentence(rows, n, logs, space, tags, a)
 
 
 def forward_backward(
@@ -132,43 +125,10 @@ def forward_backward(
 
     def run(a: int, b: int) -> F64:
         counts = np.zeros((n_labels + 2, rows.start.shape[1]))
-        _smooth_chunk(scores, offsets, a, b, rows, weight, (marginals, log_z, counts))
+        call("smooth_chain", scores, offsets, a, b, rows, weight, marginals, log_z, counts)
         return counts
 
     parts = map_chunks(run, chunk_bounds(offsets))
     counts = sum(parts, np.zeros((n_labels + 2, rows.start.shape[1])))[:, :n_labels]
     pairs = counts[:-2] * chain.transition
     return Posterior(marginals, counts[-2].copy(), pairs, counts[-1].copy(), log_z)
-
-
-@kernel
-def _smooth_chunk(
-    scores: F32 | F64,
-    offsets: I64,
-    first: int,
-    last: int,
-    chain: PaddedChain,
-    weights: F64,
-    out: tuple[F32, F64, F64],
-) -> None:
-    """``out``: marginals [T, L], log normalisers [S], counts [L + 2, width] (start and end last)."""
-    marginals, log_z, counts = out
-    n_labels, width = chain.n_labels, chain.start.shape[1]
-    longest = longest_sentence(offsets, first, last)
-    q, space = np.empty((longest, width)), smoother_space(longest, width)
-    for s in range(first, last):
-        a, n = offsets[s], offsets[s + 1] - offsets[s]
-        tops = 0.0
-        for i in range(n):
-            for k in range(n_labels):
-                q[i, k] = scores[a + i, k]
-            for k in range(n_labels, width):
-                q[i, k] = -np.inf
-            tops += exponential_row(q, i)
-        log_z[s] = tops + smooth_sentence(q, n, chain, weights[s], space, counts)
-        for i in range(n):
-            for k in range(n_labels):
-                marginals[a + i, k] = q[i, k]
-        if n:
-            add_row(counts, n_labels, q, 0, width, weights[s])
-            add_row(counts, n_labels + 1, q, n - 1, width, weights[s])

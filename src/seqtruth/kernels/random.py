@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from seqtruth.kernels.arrays import I64, U64
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.arrays import U64
+from seqtruth.kernels.native import call
 
 
 def sentence_keys(ids: pa.Array, seed: int) -> U64:
@@ -22,23 +22,10 @@ def sentence_keys(ids: pa.Array, seed: int) -> U64:
         offsets = np.frombuffer(column.buffers()[1], np.int64)
         offsets = offsets[column.offset : column.offset + len(column) + 1]
         data = column.buffers()[2]
-        _hash(np.frombuffer(data or b"\0", np.uint8), offsets, salt, keys)
+        call("hash_ids", np.frombuffer(data or b"\0", np.uint8), offsets, salt, keys)
     return keys
 
 
-@kernel
-def _hash(data: np.ndarray, offsets: I64, salt: np.uint64, keys: U64) -> None:
-    for s in range(len(keys)):
-        value = np.uint64(14695981039346656037) ^ salt  # FNV-1a
-        for i in range(offsets[s], offsets[s + 1]):
-            value = (value ^ np.uint64(data[i])) * np.uint64(1099511628211)
-        keys[s] = value
-
-
-@kernel
 def draw(key: np.uint64, i: int, n: int) -> int:
     """A number below ``n`` for place ``i`` of the sentence with this key (SplitMix64)."""
-    z = key + np.uint64(i + 1) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return int((z ^ (z >> np.uint64(31))) % np.uint64(n))
+    return int(call("draw", key, i, n))

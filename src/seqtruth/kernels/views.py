@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from seqtruth.kernels.arrays import I32, I64, Tags
 from seqtruth.kernels.grammar import Grammar
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.native import call
 
 
 class CrowdView(NamedTuple):
@@ -27,38 +27,6 @@ class CrowdView(NamedTuple):
     grammar: Grammar
 
 
-@kernel
-def longest_sentence(offsets: I64, first: int, last: int) -> int:
-    """Number of tokens of the longest of the sentences first … last - 1, at least 1."""
-    longest = 1
-    for s in range(first, last):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    return longest
-
-
-@kernel
-def most_rows(sentence_rows: I64, first: int, last: int) -> int:
-    """Number of rows of the sentence that has the most, at least 1."""
-    most = 1
-    for s in range(first, last):
-        most = max(most, sentence_rows[s + 1] - sentence_rows[s])
-    return most
-
-
-@kernel
-def most_tags(crowd: CrowdView, first: int, last: int) -> int:
-    """Number of tags of the sentence that has the most."""
-    most = 0
-    for s in range(first, last):
-        most = max(most, crowd.tag_offsets[s + 1] - crowd.tag_offsets[s])
-    return most
-
-
-@kernel
 def count_labelled(tags: Tags, row_offsets: I64, out: I32) -> None:
     """Tokens labelled in each row, into int32[R]; ``row_offsets`` is int64[R+1]."""
-    for r in range(len(out)):
-        n = 0
-        for i in range(row_offsets[r], row_offsets[r + 1]):
-            n += tags[i] >= 0
-        out[r] = n
+    call("count_labelled", tags, row_offsets, out)

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seqtruth.kernels.arrays import F64, I32, I64, Bool, Tags
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.arrays import F64, I64, Bool
+from seqtruth.kernels.native import call
 from seqtruth.methods.marked import Marked
 
 #: Share of tokens on which two annotators must agree to be linked.
@@ -189,7 +189,8 @@ def _count_pairs(marked: Marked) -> _Pairs:
     token, annotator = marked.labels.token[order], marked.labels.annotator[order]
     starts = np.append(np.flatnonzero(np.append(True, np.diff(token) > 0)), len(token))
     counts = np.zeros((4, n, n))
-    _add_pairs(annotator, marked.labels.tag[order], starts, marked.scheme.outside, counts)
+    tag = marked.labels.tag[order]
+    call("add_dependence", annotator, tag, starts, marked.scheme.outside, counts)
     return _Pairs(*(counts + counts.transpose(0, 2, 1)))
 
 
@@ -213,36 +214,3 @@ def _components(linked: Bool) -> list[I64]:
     for j, m in np.argwhere(np.triu(linked, 1)):
         group[group == group[m]] = group[j]
     return [np.flatnonzero(group == g) for g in np.unique(group)]
-
-
-@kernel
-def _add_pairs(annotator: I32, tag: Tags, starts: I64, outside: int, counts: F64) -> None:
-    """Labels sorted by token; ``starts`` where each token's begin; ``counts`` as in :class:`_Pairs`."""
-    for t in range(len(starts) - 1):
-        a, b = starts[t], starts[t + 1]
-        agreed = True  # all who mark the token mark it alike
-        first = -1
-        for z in range(a, b):
-            if tag[z] != outside:
-                if first >= 0 and tag[z] != first:
-                    agreed = False
-                first = tag[z]
-        for x in range(a, b):
-            for y in range(x + 1, b):
-                if tag[x] == outside and tag[y] == outside:
-                    continue
-                p, q = annotator[x], annotator[y]
-                alike = tag[x] == tag[y]
-                counts[0, p, q] += 1
-                counts[1, p, q] += alike
-                if agreed or tag[x] == outside or tag[y] == outside:
-                    continue
-                third = alike  # somebody differs, and it is neither of the two
-                for z in range(a, b):
-                    if third:
-                        break
-                    if z != x and z != y and tag[z] != outside:
-                        third = True  # whoever it is, they contradict one of two who differ
-                if third:
-                    counts[2, p, q] += 1
-                    counts[3, p, q] += alike

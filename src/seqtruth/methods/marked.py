@@ -16,7 +16,7 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.kernels.arrays import F64, I32, I64, Bool, Tags
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.native import call
 
 
 class Labels(NamedTuple):
@@ -115,7 +115,8 @@ class Marked:
     def evidence(self, table: F64) -> F64:
         """float64[A, L]: Σ over the annotators of table[annotator, previous, tag, ·]."""
         out = np.zeros((len(self.at), len(self.scheme.labels)))
-        _add_evidence(self.labels, table, out)
+        flat = table.reshape(-1, *table.shape[2:])
+        call("add_marked_evidence", self.labels, flat, table.shape[1], out)
         return out
 
     def own_evidence(self, table: F64) -> F64:
@@ -128,26 +129,8 @@ class Marked:
         """float64[W, L, L]: expected counts of (true label, label given), quiet tokens included."""
         n = len(self.scheme.labels)
         out = np.zeros((self.crowd.n_annotators, n, n))
-        _add_counts(self.labels, posterior, out)
+        call("add_marked_counts", self.labels, posterior, out)
         outside = self.scheme.outside
         if outside >= 0:
             out[:, outside, outside] += self.quiet
         return out
-
-
-@kernel
-def _add_evidence(labels: Labels, table: F64, out: F64) -> None:
-    """``table`` float64[W, P, C, L]; ``out`` float64[A, L]."""
-    by_previous = table.shape[1] > 1
-    for e in range(len(labels.token)):
-        before = labels.previous[e] if by_previous else 0
-        for k in range(out.shape[1]):
-            out[labels.token[e], k] += table[labels.annotator[e], before, labels.tag[e], k]
-
-
-@kernel
-def _add_counts(labels: Labels, posterior: F64, out: F64) -> None:
-    """``posterior`` float64[A, L]; ``out`` float64[W, L, L], the truth first."""
-    for e in range(len(labels.token)):
-        for k in range(posterior.shape[1]):
-            out[labels.annotator[e], k, labels.tag[e]] += posterior[labels.token[e], k]

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seqtruth.kernels.arrays import I32, I64, Bool
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.native import call
 
 TEXT = pa.large_string()
 _DIGITS = r"^-?[0-9]{1,15}(\.0)?$"  # fifteen digits fit an int64; pandas makes 3 into 3.0
@@ -138,15 +138,7 @@ class Numbering:
         return str(self.names[number].as_py())
 
 
-@kernel
 def in_order_of_appearance(codes: I32, n: int) -> I32:
     """The different codes (below ``n``) other than -1, in the order in which they come."""
     found = np.empty(n, np.int32)
-    seen = np.zeros(n, np.bool_)
-    n_found = 0
-    for i in range(len(codes)):
-        if codes[i] >= 0 and not seen[codes[i]]:
-            seen[codes[i]] = True
-            found[n_found] = codes[i]
-            n_found += 1
-    return found[:n_found]
+    return found[: call("in_order_of_appearance", codes, found)]

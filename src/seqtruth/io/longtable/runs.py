@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seqtruth.kernels.arrays import I32, I64, Tags
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.native import call
 
 #: Faults of single rows, as :func:`find_runs` numbers them: what and how to mend it.
 FAULTS: tuple[tuple[str, str | None], ...] = (
@@ -79,40 +79,13 @@ class Runs(NamedTuple):
         )
 
 
-@kernel
 def find_runs(
     task: I32, annotator: I32, document: I32, index: I32, label: I32, n_rows: int
 ) -> tuple[I32, int, int]:
     """Where runs begin; and the first faulty row with the number of its fault, or -1 and -1."""
-    n = len(task)
-    starts = np.empty(n, np.int32)
-    n_runs = 0
-    before = np.int32(NO_TOKEN)
-    for i in range(n):
-        fault = -1
-        if task[i] < 0:
-            fault = 0
-        elif annotator[i] < 0 and label[i] >= 0:
-            fault = 1
-        elif index[i] < NO_TOKEN:
-            fault = 2
-        elif index[i] < 0 and label[i] >= 0:
-            fault = 3
-        elif index[i] >= n_rows:
-            fault = 4
-        if fault >= 0:
-            return starts[:n_runs], i, fault
-        if (
-            before < 0
-            or index[i] != before + 1
-            or task[i] != task[i - 1]
-            or annotator[i] != annotator[i - 1]
-            or document[i] != document[i - 1]
-        ):
-            starts[n_runs] = i
-            n_runs += 1
-        before = index[i]
-    return starts[:n_runs], -1, -1
+    starts, fault = np.empty(len(task), np.int32), np.full(2, -1)
+    n_runs = call("find_runs", task, annotator, document, index, label, n_rows, starts, fault)
+    return starts[:n_runs], int(fault[0]), int(fault[1])
 
 
 def join(batches: Sequence[Runs]) -> Runs:
@@ -158,112 +131,46 @@ def join(batches: Sequence[Runs]) -> Runs:
     )
 
 
-@kernel
 def longest(task: I32, first: I32, lengths: I64, n_tasks: int) -> I64:
     """int64[n_tasks]: tokens of each task, by the highest token_index."""
     found = np.zeros(n_tasks, np.int64)
-    for r in range(len(task)):
-        found[task[r]] = max(found[task[r]], first[r] + lengths[r])
+    call("find_lengths", task, first, lengths, found)
     return found
 
 
-@kernel
 def first_gap(task: I32, first: I32, lengths: I64, offsets: I64) -> tuple[int, int]:
     """The first task that lacks a row for one of its tokens, and that token; -1 and -1 if none."""
-    n_tasks = len(offsets) - 1
-    whole = np.zeros(n_tasks, np.bool_)
-    for r in range(len(task)):
-        if lengths[r] == offsets[task[r] + 1] - offsets[task[r]]:
-            whole[task[r]] = True
-    if whole.all():
-        return -1, -1
-    seen = np.zeros(offsets[n_tasks], np.bool_)
-    for r in range(len(task)):
-        if not whole[task[r]]:
-            a = offsets[task[r]] + first[r]
-            seen[a : a + lengths[r]] = True
-    for t in range(n_tasks):
-        if not whole[t]:
-            for place in range(offsets[t], offsets[t + 1]):
-                if not seen[place]:
-                    return t, place - offsets[t]
-    return -1, -1
+    found = np.full(2, -1)
+    call("first_gap", task, first, lengths, offsets, found)
+    return int(found[0]), int(found[1])
 
 
-@kernel
 def sort_runs(task: I32, annotator: I32, n_tasks: int, n_annotators: int) -> I64:
     """Runs with an annotator by task, annotator and place in the table (two counting sorts)."""
-    by_annotator = np.zeros(n_annotators + 1, np.int64)
-    by_task = np.zeros(n_tasks + 1, np.int64)
-    n = 0
-    for r in range(len(task)):
-        if annotator[r] >= 0:
-            by_annotator[annotator[r] + 1] += 1
-            by_task[task[r] + 1] += 1
-            n += 1
-    by_annotator[:] = np.cumsum(by_annotator)
-    by_task[:] = np.cumsum(by_task)
-    half = np.empty(n, np.int64)
-    for r in range(len(task)):
-        if annotator[r] >= 0:
-            half[by_annotator[annotator[r]]] = r
-            by_annotator[annotator[r]] += 1
-    order = np.empty(n, np.int64)
-    for k in range(n):
-        t = task[half[k]]
-        order[by_task[t]] = half[k]
-        by_task[t] += 1
+    order = np.empty(np.count_nonzero(annotator >= 0), np.int64)
+    call("sort_runs", task, annotator, n_tasks, n_annotators, order)
     return order
 
 
-@kernel
 def first_repeat(pair: I64, order: I64, first: I32, lengths: I64, start: I64, longest: int) -> int:
     """The first row that labels what its annotator labelled before; -1 if there is none."""
-    seen = np.full(longest, -1, np.int64)
-    found = -1
-    n = len(pair)
-    for k in range(n):
-        if not ((k > 0 and pair[k - 1] == pair[k]) or (k + 1 < n and pair[k + 1] == pair[k])):
-            continue
-        r = order[k]
-        for j in range(lengths[r]):
-            if seen[first[r] + j] == pair[k]:
-                row = start[r] + j
-                if found < 0 or row < found:
-                    found = row
-            seen[first[r] + j] = pair[k]
-    return found
+    return int(call("first_repeat", pair, order, first, lengths, start, longest))
 
 
-@kernel
 def lay_out(
     pair: I64, order: I64, first: I32, lengths: I64, start: I64, labels: Any, row_offsets: I64
 ) -> Any:
     """Labels of each pair of task and annotator one after the other; -1 where there is none."""
     tags = np.full(row_offsets[-1], -1, labels.dtype)
-    for k in range(len(pair)):
-        r = order[k]
-        if lengths[r]:
-            to, source = row_offsets[pair[k]] + first[r], start[r]
-            tags[to : to + lengths[r]] = labels[source : source + lengths[r]]
+    call("lay_out", pair, order, first, lengths, start, labels, row_offsets, tags)
     return tags
 
 
-@kernel
 def agree(
     task: I32, first: I32, lengths: I64, start: I64, codes: I32, offsets: I64, agreed: I32
 ) -> int:
     """Fill in the one code that rows give for each token (-1: none); the first row that differs."""
-    for r in range(len(task)):
-        place = offsets[task[r]] + first[r]
-        for j in range(lengths[r]):
-            code = codes[start[r] + j]
-            if code >= 0:
-                if agreed[place + j] < 0:
-                    agreed[place + j] = code
-                elif agreed[place + j] != code:
-                    return int(start[r] + j)
-    return -1
+    return int(call("agree_on_codes", task, first, lengths, start, codes, offsets, agreed))
 
 
 def bounded(index: I64, given: npt.NDArray[np.bool_]) -> I32:

@@ -35,12 +35,12 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import digamma
 
 from seqtruth.data.scheme import Scheme
 from seqtruth.kernels.arrays import F64, I64, Bool
 from seqtruth.kernels.chain import FORBIDDEN, Chain, Posterior, forward_backward
 from seqtruth.kernels.spans import OUTSIDE
+from seqtruth.kernels.special import digamma
 from seqtruth.methods.abstention import MOST_TYPES, Silence
 from seqtruth.methods.dependence import Copies
 from seqtruth.methods.marked import Marked

@@ -22,6 +22,7 @@ import numpy as np
 
 from seqtruth.kernels.arrays import F64
 from seqtruth.kernels.chain import FORBIDDEN
+from seqtruth.kernels.special import digamma, log_gamma
 
 #: Point estimates are kept above this, so that one unseen confusion does not veto a label.
 SMALLEST = 1e-10
@@ -50,8 +51,6 @@ def logs(n: F64, variational: bool) -> F64:
 def _logs(n: F64, variational: bool) -> F64:
     if not variational:
         return np.asarray(np.log(np.maximum(means(n), SMALLEST)))
-    from scipy.special import digamma  # here, since importing it takes as long as all the rest
-
     there = n > 0
     safe = np.where(there, n, 1.0)
     total = np.maximum(n.sum(axis=-1, keepdims=True), np.finfo(float).tiny)
@@ -74,14 +73,12 @@ def objective_term(n: F64, prior: F64, variational: bool) -> float:
 def _objective_term(n: F64, prior: F64, variational: bool) -> float:
     if not variational:
         return float((prior * logs(n, False)).sum())
-    from scipy.special import digamma, gammaln
-
     there = prior > 0
     a, b = np.where(there, n, 1.0), np.where(there, prior, 1.0)
-    cells = np.where(there, (b - a) * digamma(a) + gammaln(a) - gammaln(b), 0.0)
+    cells = np.where(there, (b - a) * digamma(a) + log_gamma(a) - log_gamma(b), 0.0)
     a_total = np.where(there, n, 0.0).sum(axis=-1)
     b_total = np.where(there, prior, 0.0).sum(axis=-1)
     some = b_total > 0
     a_total, b_total = a_total[some], b_total[some]
-    sums = (a_total - b_total) * digamma(a_total) - gammaln(a_total) + gammaln(b_total)
+    sums = (a_total - b_total) * digamma(a_total) - log_gamma(a_total) + log_gamma(b_total)
     return float(cells.sum() + sums.sum())

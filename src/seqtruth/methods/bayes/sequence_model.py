@@ -30,9 +30,8 @@ from seqtruth.history import History
 from seqtruth.kernels.arrays import F32, F64, Bool, Tags
 from seqtruth.kernels.chain import Chain
 from seqtruth.kernels.estep import best_paths, expected_counts
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.native import Packed, call
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
-from seqtruth.kernels.views import CrowdView
 from seqtruth.methods.abstention import possible_labels, without_silence
 from seqtruth.methods.bayes import dirichlet
 from seqtruth.methods.bayes.word_emissions import WordFeatures
@@ -345,29 +344,9 @@ _PARTS = {"start": "chain", "transition": "chain", "words": "text"}
 def label_scores(crowd: Crowd, table: F64) -> F64:
     """[T, L]: Σ_j table[j, c^j_{i-1}, c^j_i, l], what all annotators say of each token."""
     scores = np.zeros((crowd.n_tokens, table.shape[3]))
-    view = crowd.view
+    view, flat = Packed(crowd.view), table.reshape(-1, *table.shape[2:])
     map_chunks(
-        lambda a, b: _label_scores(view, a, b, table, scores), chunk_bounds(view.token_offsets)
+        lambda a, b: call("add_label_scores", view, a, b, flat, table.shape[1], scores),
+        chunk_bounds(crowd.view.token_offsets),
     )
     return scores
-
-
-@kernel
-def _label_scores(crowd: CrowdView, first: int, last: int, table: F64, scores: F64) -> None:
-    """``table`` float64[W, P, C, L]; ``scores`` float64[T, L]."""
-    offsets, outside = crowd.token_offsets, crowd.grammar.outside
-    by_previous = table.shape[1] > 1
-    for s in range(first, last):
-        a, n = offsets[s], offsets[s + 1] - offsets[s]
-        at = crowd.tag_offsets[s]
-        for r in range(crowd.sentence_rows[s], crowd.sentence_rows[s + 1]):
-            annotator = crowd.row_annotator[r]
-            previous = outside if by_previous else 0
-            for i in range(n):
-                tag = int(crowd.tags[at + i])
-                if tag >= 0:
-                    for k in range(table.shape[3]):
-                        scores[a + i, k] += table[annotator, previous, tag, k]
-                if by_previous:
-                    previous = tag if tag >= 0 else outside
-            at += n

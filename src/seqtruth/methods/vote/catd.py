@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F64
+from seqtruth.kernels.special import gamma_quantile
 from seqtruth.methods.vote.truth_discovery import TruthDiscovery
 
 
@@ -59,8 +60,6 @@ class CATD(TruthDiscovery):
             raise ParameterError("alpha must be between 0 and 1", got=str(self.alpha))
 
     def _weigh(self, losses: F64, counts: F64) -> F64:
-        from scipy.special import gammaincinv  # here, since importing it takes a while
-
         # χ²(p, n) is twice the p-quantile of a gamma distribution of shape n / 2
-        weights: F64 = 2.0 * gammaincinv(counts / 2, self.alpha / 2) / losses
+        weights: F64 = 2.0 * gamma_quantile(counts / 2, self.alpha / 2) / losses
         return weights / weights.max() if len(weights) else weights

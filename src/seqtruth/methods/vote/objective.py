@@ -21,10 +21,9 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
-from seqtruth.kernels.contested import LEAST_PROBABILITY
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.native import call
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
-from seqtruth.kernels.views import CrowdView
+from seqtruth.kernels.vote import LEAST_PROBABILITY
 
 #: An annotator who never disagrees has loss 0 and would get infinite weight: losses are clipped here.
 SMALLEST_LOSS = 1e-9
@@ -141,26 +140,8 @@ def vote_counts(crowd: Crowd, contested: bool) -> I64:
 
     def run(a: int, b: int) -> I64:
         counts = np.zeros(crowd.n_labels, np.int64)
-        _count_votes(view, a, b, contested, counts)
+        call("count_label_votes", view, a, b, contested, counts)
         return counts
 
     parts = map_chunks(run, chunk_bounds(view.token_offsets))
     return sum(parts, np.zeros(crowd.n_labels, np.int64))
-
-
-@kernel
-def _count_votes(crowd: CrowdView, first: int, last: int, contested: bool, counts: I64) -> None:
-    """Add to int64[L]."""
-    for s in range(first, last):
-        n = crowd.token_offsets[s + 1] - crowd.token_offsets[s]
-        for i in range(n):
-            seen, differ = -1, False
-            for at in range(crowd.tag_offsets[s] + i, crowd.tag_offsets[s + 1], n):
-                tag = crowd.tags[at]
-                if tag >= 0:
-                    differ = differ or (seen >= 0 and tag != seen)
-                    seen = int(tag)
-            if differ or not contested:
-                for at in range(crowd.tag_offsets[s] + i, crowd.tag_offsets[s + 1], n):
-                    if crowd.tags[at] >= 0:
-                        counts[crowd.tags[at]] += 1

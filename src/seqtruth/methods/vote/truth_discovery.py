@@ -14,9 +14,8 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.engine import Sums
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F64, I64, Tags
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.native import call
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
-from seqtruth.kernels.views import CrowdView
 from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.loop import Round, State, iterate
 from seqtruth.methods.reliability import check_reliability, known_accuracies
@@ -152,29 +151,10 @@ def zero_one_losses(crowd: Crowd, tags: Tags) -> tuple[I64, I64]:
 
     def run(a: int, b: int) -> I64:
         counts = np.zeros((2, crowd.n_annotators), np.int64)
-        _zero_one_chunk(view, a, b, tags, counts)
+        call("count_errors", view, a, b, tags, counts)
         return counts
 
     counts = np.zeros((2, crowd.n_annotators), np.int64)
     for part in map_chunks(run, chunk_bounds(view.token_offsets)):
         counts += part
     return counts[0], counts[1]
-
-
-@kernel
-def _zero_one_chunk(crowd: CrowdView, first: int, last: int, truth: Tags, counts: I64) -> None:
-    """``truth`` tag[T]; ``counts`` int64[2, W]."""
-    offsets, is_entity = crowd.token_offsets, crowd.grammar.is_entity
-    for s in range(first, last):
-        a, n = offsets[s], offsets[s + 1] - offsets[s]
-        at = crowd.tag_offsets[s]
-        for r in range(crowd.sentence_rows[s], crowd.sentence_rows[s + 1]):
-            annotator = crowd.row_annotator[r]
-            for i in range(n):
-                tag, true = crowd.tags[at + i], truth[a + i]
-                if tag >= 0 and true >= 0:
-                    if tag != true:
-                        counts[0, annotator] += 1
-                    if is_entity[tag] or is_entity[true]:
-                        counts[1, annotator] += 1
-            at += n

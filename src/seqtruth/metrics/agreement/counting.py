@@ -264,8 +264,7 @@ class Counter:
         most = int((spans.end - spans.start).max(initial=1))
         lengths = Lengths(*(np.zeros((n, n_types, most + 1)) for _ in range(3)))
         walk = self._walk(sentence, tokens)
-        space = np.zeros(n_types, np.int64)
-        count_lengths(walk, spans, row_spans, heard[walk.row], lengths, space)
+        count_lengths(walk, spans, row_spans, heard[walk.row], lengths)
         return Unitising(differences, length, observed, lengths)
 
     def _walk(self, sentence: I64, tokens: I64) -> Walk:

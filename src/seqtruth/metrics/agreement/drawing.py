@@ -12,6 +12,7 @@ import numpy as np
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.agreement import PairSums, SpanSums
 from seqtruth.kernels.arrays import F64, I64
+from seqtruth.kernels.native import call
 from seqtruth.metrics.agreement.counting import GROUPS, Cells
 
 Sums = TypeVar("Sums", bound=tuple[Any, ...])
@@ -92,17 +93,15 @@ class Draws:
 
         Cells that were counted in units of their own are drawn by ``seed``.
         """
-        from scipy.sparse import csr_array
-
         if cells.n_units != len(self.group):
             own = Draws.of(cells.n_units, len(self.times), self.level, seed)
             yield from own.pairs(cells)
             return
-
         columns = [*cells.tokens, *cells.spans]
         shapes = [column.shape[1:] for column in columns]
         width = sum(int(np.prod(shape)) for shape in shapes)
         cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+        times = np.ascontiguousarray(self.times.T, np.float64)
         group = self.group[cells.unit]
         step = max(1, _BLOCK // max(1, width * len(self.times)))
         first = np.searchsorted(cells.pair, np.arange(0, len(cells.first) + step, step))
@@ -114,10 +113,9 @@ class Draws:
             flat = np.concatenate([column[a:b].reshape(b - a, -1) for column in columns], axis=1)
             at, feature = np.nonzero(flat)
             row = (cells.pair[a:b][at] - block.start) * width + feature
-            table = csr_array(
-                (flat[at, feature], (row, group[a:b][at])), (n * width, self.times.shape[1])
-            )
-            drawn = (table @ self.times.T).reshape(n, width, -1)
+            sums = np.zeros((n * width, times.shape[1]))
+            call("add_scaled_rows", row, group[a:b][at], flat[at, feature], times, sums)
+            drawn = sums.reshape(n, width, -1)
             parts = np.split(np.moveaxis(drawn, 2, 0), cuts, axis=2)
             made = [
                 part.reshape(*part.shape[:2], *shape)

@@ -13,7 +13,7 @@ from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.kernels.arrays import F32, F64, I64, Tags, tag_dtype
 from seqtruth.kernels.chain import FORBIDDEN, Chain, forward_backward
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.native import call
 from seqtruth.predictors.base import Targets, Tokens, as_corpus, as_targets
 from seqtruth.predictors.crf.features import CHANNELS, Encoder, Views
 from seqtruth.predictors.crf.lbfgs import add, dot, minimise
@@ -270,7 +270,7 @@ class _Problem:
             value -= float(self.weights @ given.log_normaliser)
             target = given.marginals.astype(np.float64)
             chain_target = np.vstack([given.transition, given.start, given.end])
-        _residuals(found.marginals, target, self.token_weights, self.residual)
+        call("residuals", found.marginals, target, self.token_weights, self.residual)
         expected = np.vstack([found.transition, found.start, found.end])
         to_theta, to_chain = self.unpack(self.gradient)
         self.views.gradient(self.residual, to_theta, self.table)
@@ -288,11 +288,3 @@ def clamp(scores: F64, tags: Tags) -> F64:
 def _as_chain(chain: F64) -> Chain:
     weights = np.exp(np.clip(chain, -60, 60))
     return Chain(weights[-2].copy(), weights[:-2].copy(), weights[-1].copy())
-
-
-@kernel
-def _residuals(marginals: F32, target: F64, weights: F64, out: F64) -> None:
-    """(P(y_i = l) - target) · weight of the token."""
-    for i in range(len(weights)):
-        for k in range(target.shape[1]):
-            out[i, k] = (marginals[i, k] - target[i, k]) * weights[i]

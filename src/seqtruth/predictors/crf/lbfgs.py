@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seqtruth.kernels.arrays import F64
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.native import call
 from seqtruth.stopping import check_stop
 
 
@@ -107,81 +107,25 @@ def _apply_inverse_hessian(gradient: F64, pairs: deque[_Pair], q: F64) -> float:
     return product
 
 
-@kernel
 def dot(x: F64, y: F64) -> float:
     """Σ x·y in four interleaved sums, so that the processor need not wait for each."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    n = len(x) // 4 * 4
-    for i in range(0, n, 4):
-        a += x[i] * y[i]
-        b += x[i + 1] * y[i + 1]
-        c += x[i + 2] * y[i + 2]
-        d += x[i + 3] * y[i + 3]
-    for i in range(n, len(x)):
-        a += x[i] * y[i]
-    return (a + b) + (c + d)
+    return float(call("dot", x, y))
 
 
-@kernel
 def add(x: F64, factor: float, y: F64, out: F64) -> None:
     """x + factor · y into ``out``, which may be x."""
-    for i in range(len(x)):
-        out[i] = x[i] + factor * y[i]
+    call("add_vector", x, factor, y, out)
 
 
-@kernel
 def _add_dot(x: F64, factor: float, y: F64, scale: float, z: F64, out: F64) -> float:
     """(x + factor · y) · scale into ``out`` (which may be x), and its :func:`dot` with z."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    n = len(x) // 4 * 4
-    xs, ys, zs, to = _fours(x), _fours(y), _fours(z), _fours(out)
-    for i in range(len(xs)):
-        p, q = (xs[i, 0] + factor * ys[i, 0]) * scale, (xs[i, 1] + factor * ys[i, 1]) * scale
-        r, s = (xs[i, 2] + factor * ys[i, 2]) * scale, (xs[i, 3] + factor * ys[i, 3]) * scale
-        t, u, v, w = zs[i, 0], zs[i, 1], zs[i, 2], zs[i, 3]  # read before anything is written
-        to[i, 0], to[i, 1], to[i, 2], to[i, 3] = p, q, r, s
-        a += p * t
-        b += q * u
-        c += r * v
-        d += s * w
-    for i in range(n, len(x)):
-        out[i] = (x[i] + factor * y[i]) * scale
-        a += out[i] * z[i]
-    return (a + b) + (c + d)
+    return float(call("add_dot", x, factor, y, scale, z, out))
 
 
-@kernel
-def _fours(x: F64) -> F64:
-    return x[: len(x) // 4 * 4].reshape(-1, 4)
-
-
-#: Numbers of a long vector that are worked on while they are in the cache; four divides it.
-BLOCK = 1024
-
-
-@kernel
 def _differences(
     x: F64, new: F64, gradient: F64, new_gradient: F64, change: F64, turn: F64
 ) -> tuple[float, float]:
     """new - x and new_gradient - gradient; change · turn and turn · turn. Keeps the new gradient."""
-    a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    n = len(x) // 4 * 4
-    for first in range(0, len(x), BLOCK):
-        last = min(first + BLOCK, len(x))
-        for i in range(first, last):
-            change[i] = new[i] - x[i]
-            turn[i] = new_gradient[i] - gradient[i]
-            gradient[i] = new_gradient[i]
-        for i in range(first, min(last, n), 4):
-            a += change[i] * turn[i]
-            b += change[i + 1] * turn[i + 1]
-            c += change[i + 2] * turn[i + 2]
-            d += change[i + 3] * turn[i + 3]
-            e += turn[i] * turn[i]
-            f += turn[i + 1] * turn[i + 1]
-            g += turn[i + 2] * turn[i + 2]
-            h += turn[i + 3] * turn[i + 3]
-    for i in range(n, len(x)):
-        a += change[i] * turn[i]
-        e += turn[i] * turn[i]
-    return (a + b) + (c + d), (e + f) + (g + h)
+    products = np.empty(2)
+    call("differences", x, new, gradient, new_gradient, change, turn, products)
+    return float(products[0]), float(products[1])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seqtruth.kernels.arrays import F64, I32, I64
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.native import call
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
 
 #: So many rows are added up in less time than it takes to wake another thread a few times.
@@ -33,7 +33,7 @@ class RowSums(NamedTuple):
         """
         found = np.empty((len(self.start) - 1, table.shape[1])) if out is None else out
         map_chunks(
-            lambda a, b: _sum_rows(self.start, self.chosen, table, a, b, found),
+            lambda a, b: call("sum_rows", self.start, self.chosen, table, a, b, found),
             _bounds(self.start),
         )
         return found
@@ -43,41 +43,10 @@ class RowSums(NamedTuple):
         start = np.zeros(n_rows + 1, np.int64)
         start[1:] = np.cumsum(np.bincount(self.chosen, minlength=n_rows))
         back = np.empty(len(self.chosen), np.int32)
-        _turn(self.start, self.chosen, start[:-1].copy(), back)
+        call("turn_rows", self.start, self.chosen, start[:-1].copy(), back)
         return RowSums(start, back)
 
 
 def _bounds(start: I64) -> I64:
     """Where to cut the work, if it is worth it; depends on the data alone."""
     return chunk_bounds(start) if start[-1] > FEW else np.array([0, len(start) - 1])
-
-
-@kernel
-def _sum_rows(start: I64, chosen: I32, table: F64, first: int, last: int, out: F64) -> None:
-    """Four columns at a time stay in registers; every cell is still a sum in order."""
-    width = table.shape[1]
-    fours = width // 4 * 4
-    for r in range(first, last):
-        begin, end = start[r], start[r + 1]
-        for k in range(0, fours, 4):
-            a, b, c, d = 0.0, 0.0, 0.0, 0.0
-            for n in range(begin, end):
-                i = chosen[n]
-                a += table[i, k]
-                b += table[i, k + 1]
-                c += table[i, k + 2]
-                d += table[i, k + 3]
-            out[r, k], out[r, k + 1], out[r, k + 2], out[r, k + 3] = a, b, c, d
-        for k in range(fours, width):
-            a = 0.0
-            for n in range(begin, end):
-                a += table[chosen[n], k]
-            out[r, k] = a
-
-
-@kernel
-def _turn(start: I64, chosen: I32, place: I64, back: I32) -> None:
-    for r in range(len(start) - 1):
-        for n in range(start[r], start[r + 1]):
-            back[place[chosen[n]]] = r
-            place[chosen[n]] += 1

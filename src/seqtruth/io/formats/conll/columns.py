@@ -22,7 +22,7 @@ from seqtruth.io.assemble import Columns, assemble, make_corpus, sentence_docume
 from seqtruth.io.files import write_chunks
 from seqtruth.io.formats.conll.text import DOCSTART, MISSING, Sheet, parse_sheet
 from seqtruth.kernels.arrays import I32, I64, Bool
-from seqtruth.kernels.jit import kernel
+from seqtruth.kernels.native import call
 
 #: A tag of spans, in any scheme.
 _SPAN_TAG = re.compile(r"O|[BIESLUM]-.+")
@@ -127,30 +127,17 @@ def _rows(offsets: I64, codes: I32) -> tuple[I64, I64, I32]:
     return sentence, annotator, read_columns(offsets, codes, sentence, annotator)
 
 
-@kernel
 def seen_by(offsets: I64, codes: I32) -> Bool:
     """bool[sentences, annotators]: who gave any tag."""
     seen = np.zeros((len(offsets) - 1, codes.shape[1]), np.bool_)
-    for s in range(len(offsets) - 1):
-        for t in range(offsets[s], offsets[s + 1]):
-            for w in range(codes.shape[1]):
-                if codes[t, w] >= 0:
-                    seen[s, w] = True
+    call("find_seen", offsets, codes, seen)
     return seen
 
 
-@kernel
 def read_columns(offsets: I64, codes: I32, sentence: I64, annotator: I64) -> I32:
     """Tags of each row, one row after the other."""
-    n = 0
-    for r in range(len(sentence)):
-        n += offsets[sentence[r] + 1] - offsets[sentence[r]]
-    tags = np.empty(n, np.int32)
-    n = 0
-    for r in range(len(sentence)):
-        for t in range(offsets[sentence[r]], offsets[sentence[r] + 1]):
-            tags[n] = codes[t, annotator[r]]
-            n += 1
+    tags = np.empty(int(np.diff(offsets)[sentence].sum()), np.int32)
+    call("read_columns", offsets, codes, sentence, annotator, tags)
     return tags
 
 
