@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from seqtruth.data.corpus import Corpus, concat_corpora
 from seqtruth.data.crowd import Crowd
@@ -166,26 +168,32 @@ def known_on(corpus: Corpus, labels: Labelling, result: Result) -> Tags:
 def _one_corpus(old: Corpus, new: Corpus) -> tuple[Corpus, I64]:
     """Old sentences, then those that are new; and where the new crowd's sentences are in them."""
     places = old.find(new.sentence_ids)
-    for s in np.flatnonzero(places >= 0).tolist():
-        same = old.words(int(places[s])) == new.words(s)
-        if not same and not (old.tokens is None or new.tokens is None):
-            raise DataError(
-                "a sentence has other tokens than before",
-                where=f"sentence {new.sentence_ids[s].as_py()!r}",
-                fix="give different sentences different ids",
-            )
-        lengths = [np.diff(c.token_offsets[k : k + 2]) for c, k in ((old, places[s]), (new, s))]
-        if lengths[0] != lengths[1]:
-            raise DataError(
-                "a sentence has more or fewer tokens than before",
-                where=f"sentence {new.sentence_ids[s].as_py()!r}",
-            )
+    _check_same_tokens(old, new, places)
     fresh = np.flatnonzero(places < 0)
     if not len(fresh):
         return old, places
     places = places.copy()
     places[fresh] = old.n_sentences + np.arange(len(fresh))
     return concat_corpora([old, new[fresh]]), places
+
+
+def _check_same_tokens(old: Corpus, new: Corpus, places: I64) -> None:
+    """Raise where a sentence that is there already has other tokens now."""
+    here = np.flatnonzero(places >= 0)
+    before, after = (np.diff(corpus.token_offsets) for corpus in (old, new))
+    wrong = here[before[places[here]] != after[here]]
+    if not len(wrong) and old.tokens is not None and new.tokens is not None:
+        offsets, mine = gather(new.token_offsets, here)
+        theirs = gather(old.token_offsets, places[here])[1]
+        differ = pc.not_equal(new.tokens.take(pa.array(mine)), old.tokens.take(pa.array(theirs)))
+        at = np.flatnonzero(np.asarray(differ))
+        wrong = here[np.searchsorted(offsets, at[:1], side="right") - 1]
+    if len(wrong):
+        raise DataError(
+            "a sentence has other tokens than before",
+            where=f"sentence {new.sentence_ids[int(wrong[0])].as_py()!r}",
+            fix="give different sentences different ids",
+        )
 
 
 def _without_repeats(old: Crowd, new: Crowd, places: I64) -> Crowd:

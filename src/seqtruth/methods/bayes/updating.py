@@ -36,8 +36,8 @@ def settled_state(model: CrowdHMM, sums: Mapping[str, np.ndarray]) -> State:
 
     Where counts are shared out by the parameters themselves (a spammer's habit), that is repeated.
     """
-    state, shares = model.prior, 1 if "confusion" in model.prior else 20
-    for _ in range(shares):
+    state = model.prior
+    for _ in range(20 if model.annotators.counts_by_logs else 1):
         state = model.update(dict(sums), state)
     return state
 
