@@ -224,8 +224,8 @@ class BiLSTM:
             network = Network(Shape(len(words), len(scheme.labels), made.hidden))
             Schema(like(network.arrays()) | {"words": _SIZES["words"]}).check(arrays)
             made.scheme, made._fits = scheme, int(meta["fits"])
-            if made._fits < 1:
-                raise ValueError("fits must be at least 1")
+            if made._fits < 0:
+                raise ValueError("fits must not be negative")
             made._lexicon = Lexicon(choose(meta["lexicon"]), {w: n for n, w in enumerate(words, 1)})
             made._network = network
             made._network.restore(arrays)
