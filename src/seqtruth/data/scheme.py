@@ -284,7 +284,12 @@ def scheme_in_use(
     """The scheme of the labels in use, and the table from numbers in ``labels`` to its own."""
     if isinstance(scheme, Scheme) and set(labels) <= set(scheme.labels):
         return scheme, scheme.recoding(labels)
-    used = np.bincount(tags[tags >= 0], minlength=len(labels)) > 0
+    used = np.zeros(len(labels), np.bool_)
+    for first in range(
+        0, len(tags), 1 << 20
+    ):  # by parts, since counting makes long numbers of them
+        part = tags[first : first + (1 << 20)]
+        used |= np.bincount(part[part >= 0], minlength=len(labels)) > 0
     names = list(compress(labels, used))
     if isinstance(scheme, Scheme):
         for name in names:

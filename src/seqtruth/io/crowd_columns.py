@@ -45,19 +45,19 @@ class Said(NamedTuple):
     dropped: I64
 
 
-def _whole(chunks: list[Any], dtype: type) -> npt.NDArray[Any]:
+def whole(chunks: list[Any], dtype: type) -> npt.NDArray[Any]:
     """Chunks as one array, which takes their place; each is let go as soon as it is copied."""
     if len(chunks) == 1:
         return np.asarray(chunks[0], dtype)
     width = chunks[0].shape[1:] if chunks else ()
-    whole = np.empty((sum(map(len, chunks)), *width), dtype)
+    out = np.empty((sum(map(len, chunks)), *width), dtype)
     place = 0
     for number, chunk in enumerate(chunks):
-        whole[place : place + len(chunk)] = chunk
+        out[place : place + len(chunk)] = chunk
         place += len(chunk)
         chunks[number] = None
-    chunks[:] = [whole]
-    return whole
+    chunks[:] = [out]
+    return out
 
 
 @dataclass
@@ -72,8 +72,8 @@ class _TextColumn:
         self.data.append(texts.data)
 
     def column(self) -> pa.Array:
-        offsets = offsets_of(_whole(self.sizes, np.int32))
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(_whole(self.data, np.uint8))]
+        offsets = offsets_of(whole(self.sizes, np.int32))
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(whole(self.data, np.uint8))]
         return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
 
 
@@ -146,17 +146,17 @@ class CrowdColumns:
 
     def corpus(self, documents: Sequence[str], split: bool, origin: Origin) -> Corpus:
         """The sentences; those of documents that were ``split`` are numbered."""
-        document = _whole(self.documents, np.int64)
+        document = whole(self.documents, np.int64)
         names = pa.array(documents, pa.large_string()).take(pa.array(document))
         ids = names
         if split:
-            numbers = pa.array(_whole(self.numbers, np.int64) + 1).cast(pa.large_string())
+            numbers = pa.array(whole(self.numbers, np.int64) + 1).cast(pa.large_string())
             ids = pc.binary_join_element_wise(names, numbers, pa.scalar("#", pa.large_string()))
         return Corpus(
-            offsets_of(_whole(self.lengths, np.int64)), ids, self.tokens.column(), tuple(documents),
+            offsets_of(whole(self.lengths, np.int64)), ids, self.tokens.column(), tuple(documents),
             document.astype(np.int32), self.texts.column(),
-            _whole(self.starts, np.int32), _whole(self.ends, np.int32),
-            _whole(self.text_starts, np.int64), origin=origin,
+            whole(self.starts, np.int32), whole(self.ends, np.int32),
+            whole(self.text_starts, np.int64), origin=origin,
         )  # fmt: skip
 
     def crowd(
@@ -172,9 +172,9 @@ class CrowdColumns:
         kind : of the scheme.
         """
         n_layers = len(layering.names)
-        annotator = numbers[_whole(self.row_annotator, np.int32)].astype(np.int32)
+        annotator = numbers[whole(self.row_annotator, np.int32)].astype(np.int32)
         rows = np.flatnonzero(annotator >= 0)
-        sentence, annotator = _whole(self.row_sentence, np.int32)[rows], annotator[rows]
+        sentence, annotator = whole(self.row_sentence, np.int32)[rows], annotator[rows]
         # rows were added document by document and annotator by annotator
         order = np.lexsort((annotator, sentence))
         sentence, annotator = sentence[order], annotator[order]
@@ -203,7 +203,7 @@ class CrowdColumns:
         scheme = Scheme.of(kind, [f"I-{label}" for label in layering.labels] or ["O"])
         types = np.array([scheme.types.index(label) for label in layering.labels] or [0], np.int16)
         offsets = offsets_of(np.diff(corpus.token_offsets)[row_sentence])
-        found = _whole(self.spans, np.int32).reshape(-1, 4)
+        found = whole(self.spans, np.int32).reshape(-1, 4)
         found = found[new_row[found[:, 0]] >= 0]
         on = np.array(layering.of or [0], np.int64)[found[:, 3]]
         at = on_layer(new_row[found[:, 0]], on)
@@ -215,7 +215,7 @@ class CrowdColumns:
             types[found[sequence, 3]],
         )
         tags = paint(spans, offsets, scheme)
-        quiet = _whole(self.silences, np.int32).reshape(-1, 2)
+        quiet = whole(self.silences, np.int32).reshape(-1, 2)
         quiet = quiet[new_row[quiet[:, 0]] >= 0]
         for number in range(n_layers):
             tags[offsets[on_layer(new_row[quiet[:, 0]], number)] + quiet[:, 1]] = -1

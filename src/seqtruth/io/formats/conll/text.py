@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seqtruth.errors import InputError
+from seqtruth.io.crowd_columns import whole
 from seqtruth.io.files import read_text
 from seqtruth.io.formats.conll.cells import (
     U8,
@@ -35,7 +36,7 @@ MISSING = "?"
 DOCSTART = "-DOCSTART-"
 _NAME = re.compile(r"\w[\w ]*", re.ASCII)
 #: Bytes that are looked at together.
-_BLOCK = 1 << 24
+_BLOCK = 1 << 22
 _HEADER = re.compile(r"(#?)[ \t]*token[ \t]+(\S.*)")
 _BARE_HEADER = re.compile(rb"#[ \t]*token[ \t\r]*")
 _LOOKS_LIKE_TAG = re.compile(r"[?O]|[BIESLU]-.*")
@@ -86,8 +87,10 @@ def parse_lines(path: Path, data: bytes, tags: bool = True) -> Sheet:
     if b"\r" in data[:_BLOCK] and b"\n" not in data:  # line ends of old Macs
         data = data.replace(b"\r", b"\n")
     reader = _Reader(path, tags)
+    block = b""
     for block in _blocks(data):
         reader.add(block)
+    del data, block  # all is in the reader now
     return reader.sheet()
 
 
@@ -196,11 +199,11 @@ class _Reader:
         """All blocks together."""
         if not self._lines:
             raise InputError("the file has no tokens", where=str(self.path))
-        rows, ranks = np.concatenate(self._lines), np.concatenate(self._ranks)
+        rows, ranks = whole(self._lines, np.int64), whole(self._ranks, np.int64)
         offsets, ids, id_lines, has_ids, documents = _sentences(
             self.path, self.layout.comments, rows, ranks
         )
-        codes = np.concatenate(self._codes) if self.tags else np.zeros((len(rows), 0), np.int32)
+        codes = whole(self._codes, np.int32) if self.tags else np.zeros((len(rows), 0), np.int32)
         schemes = [value for _, key, value in self.layout.comments if key == "scheme"]
         return Sheet(
             self.path, offsets, pa.concat_arrays(self._tokens), rows + 1, ids, id_lines, has_ids,
