@@ -12,7 +12,6 @@ from review.conftest import small_crowd
 from review.kills import kill_and_count
 from review.running import running
 from seqtruth.cli import main
-from seqtruth.data.labelling import Labelling
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.review.app import make_app
 from seqtruth.review.background import Learner
@@ -78,27 +77,23 @@ def test_learning_beside_the_server(tmp_path: Path) -> None:
     rounds = opened.desk.store.rounds()
     assert [one["decisions"] for one in rounds] == [1]
     assert opened.desk.snapshot.number == 1
-    labels = opened.desk.result.labels[0]
+    labels = opened.desk.labels().labels[0]
     assert labels == ["B-ORG", "O", "B-PER", "I-PER"]
     again = open_desk(target)
-    assert again.desk.snapshot.number == 1 and again.desk.result.labels[0] == labels
+    assert again.desk.snapshot.number == 1 and again.desk.labels().labels[0] == labels
     learner.ask(refit=True)
     learner.wait()
     assert [one["how"] for one in opened.desk.store.rounds()] == ["update", "refit"]
-    assert set(opened.desk.store.rounds()[0]["trial"]) == {"before", "after", "helps"}
+    assert set(opened.desk.store.rounds()[0]["trial"]) == {"better", "worse", "helps"}
 
 
 def test_learning_that_makes_labels_worse_is_left() -> None:
     crowd = small_crowd()
     result = st.aggregate(crowd, "mv")
     known = result.as_crowd().labelling()  # decisions that say what the labels say
-    trial = tried(result, crowd, known)[1]
-    assert trial.before == 1.0 and trial.helps
-    tags = known.tags.copy()
-    tags[:] = result.scheme.outside
-    nothing = Labelling(known.corpus, known.scheme, tags)
-    assert tried(result, crowd, nothing)[1] == Trial(0.0, 0.0)
-    assert not Trial(0.8, 0.7).helps
+    kept, trial = tried(result, crowd, known)
+    assert kept is result and trial == Trial(0, 0) and not trial.helps  # nothing to be gained
+    assert Trial(9, 1).helps and not Trial(9, 6).helps and not Trial(1, 9).helps
 
 
 def test_learning_that_fails_says_so(saved: Path) -> None:

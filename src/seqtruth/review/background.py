@@ -77,9 +77,9 @@ class Learner:
             trial = last["trial"]
             if not trial["helps"]:
                 told = (
-                    f"After {last['decisions']} decisions, learning was tried and left: on decisions"
-                    f" that it had not seen, F1 was {100 * trial['before']:.1f} before and"
-                    f" {100 * trial['after']:.1f} after."
+                    f"After {last['decisions']} decisions, learning was tried and left: of the decisions"
+                    f" that it had not seen, it got {trial['better']} sentences right that were wrong,"
+                    f" and {trial['worse']} wrong that were right."
                 )
         return {"running": self._running, "told": told, "error": self._error, "every": self.every}
 

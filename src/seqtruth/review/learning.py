@@ -10,10 +10,9 @@ import numpy as np
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.labelling import Labelling
-from seqtruth.data.spans import extract
 from seqtruth.decisions.update import check_updatable, method_of
 from seqtruth.errors import DataError, ParameterError, SeqTruthWarning
-from seqtruth.kernels.arrays import F64, Bool, Tags
+from seqtruth.kernels.arrays import Bool
 from seqtruth.result import Result
 
 
@@ -53,15 +52,15 @@ def can_update(result: Result) -> bool:
 
 
 class Trial(NamedTuple):
-    """F1 on decisions that were not learnt from: of the labels as they were, and of those that learnt."""
+    """Sentences with decisions that were not learnt from: how many became right by learning, and wrong."""
 
-    before: float
-    after: float
+    better: int
+    worse: int
 
     @property
     def helps(self) -> bool:
-        """Whether learning is no worse than leaving the labels as they are."""
-        return self.after >= self.before
+        """Whether more became right than wrong, by more than chance (one standard deviation) would do."""
+        return self.better - self.worse > (self.better + self.worse) ** 0.5
 
 
 def tried(
@@ -81,26 +80,22 @@ def tried(
     decided = np.flatnonzero(known.labelled & (np.diff(offsets) > 0))
     half = np.zeros(len(offsets) - 1, np.int64)
     half[decided[1::2]] = 1
-    right = np.zeros((2, 3))
+    better = worse = 0
     for held_out in (0, 1):
         tags = np.where(half[sentence] == held_out, known.tags.dtype.type(-1), known.tags)
         seen = Labelling(known.corpus, known.scheme, tags)
         learnt = relearn(result, crowd, seen, seed, refit=False)
         at = (half[sentence] == held_out) & (known.tags >= 0)
-        for row, labels in enumerate((result, learnt)):
-            right[row] += _counts(labels.tags, known, at)
-    trial = Trial(*(2 * both / max(ours + true, 1.0) for both, ours, true in right))
+        before, after = (_right(labels, known, at)[decided] for labels in (result, learnt))
+        better += int((after & ~before).sum())
+        worse += int((before & ~after).sum())
+    trial = Trial(better, worse)
     if not trial.helps:
         return result, trial
     return relearn(result, crowd, known, seed, refit), trial
 
 
-def _counts(tags: Tags, known: Labelling, at: Bool) -> F64:
-    """Spans on some tokens: those of both, those of ``tags``, those decided."""
-    offsets = known.corpus.token_offsets
-    found = []
-    for column in (tags, known.tags):
-        spans = extract(np.where(at, column, column.dtype.type(-1)), offsets, known.scheme)
-        rows = zip(*(one.tolist() for one in spans), strict=True)
-        found.append(set(rows))
-    return np.array([len(found[0] & found[1]), len(found[0]), len(found[1])], np.float64)
+def _right(labels: Labelling, known: Labelling, at: Bool) -> Bool:
+    """bool[S]: does a sentence have the decided labels on all of these tokens?"""
+    wrong = np.concatenate([[0], np.cumsum(at & (labels.tags != known.tags))])
+    return np.asarray(np.diff(wrong[known.corpus.token_offsets]) == 0)
