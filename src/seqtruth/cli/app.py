@@ -23,7 +23,6 @@ from seqtruth.cli.options import (
     Overlap,
     Quiet,
     Reading,
-    SafeCells,
     Scheme,
     Seed,
     Split,
@@ -190,7 +189,10 @@ def convert(
     overlap: Overlap = None,
     reading: Reading = None,
     writing: Writing = None,
-    safe_cells: SafeCells = False,
+    safe_cells: Annotated[
+        bool,
+        typer.Option("--safe-cells", help="In tables, disarm cells that a spreadsheet would run."),
+    ] = False,
     scheme: Scheme = None,
     quiet: Quiet = False,
 ) -> None:

@@ -35,10 +35,6 @@ Gold = Annotated[
     Path | None,
     typer.Option("--gold", "--known", help="True labels of some sentences, or a review desk."),
 ]
-SafeCells = Annotated[
-    bool,
-    typer.Option("--safe-cells", help="In tables, disarm cells that a spreadsheet would run."),
-]
 Abstain = Annotated[
     str | None,
     typer.Option(help="Whose O is silence: auto (usual; found from the data), none, or a tag: O."),
