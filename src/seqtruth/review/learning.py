@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
 from typing import NamedTuple
@@ -60,7 +61,7 @@ class Trial(NamedTuple):
     @property
     def helps(self) -> bool:
         """Whether more became right than wrong, by more than chance (one standard deviation) would do."""
-        return self.better - self.worse > (self.better + self.worse) ** 0.5
+        return self.better - self.worse > math.sqrt(self.better + self.worse)
 
 
 def tried(
