@@ -147,7 +147,7 @@ struct Contested {
             for (int64_t c = 0; c < found; c++) {
                 int64_t slot = slots(r, c);
                 if (slot >= 0) {
-                    double stake = is_entity[path[places[c]]] | is_entity[given(c, slot)] ? 1.0 : 0.0;
+                    double stake = int(is_entity[path[places[c]]]) | int(is_entity[given(c, slot)]);
                     loss += y(c, slot);
                     stake_loss += y(c, slot) * stake;
                     staked += stake;
