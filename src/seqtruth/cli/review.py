@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -90,6 +91,12 @@ def review(
     if learner is None:
         note("the result does not know who said what: nothing is learnt; give --crowd")
 
+    serve(opened, Address(host, port, tuple(name or ()), https), _opens(opened, browser), learner)
+
+
+def _opens(opened: Any, browser: bool) -> Callable[[str], None]:
+    """What happens when the server listens: the address is printed and, on a terminal, opened."""
+
     def ready(url: str) -> None:
         note(f"decisions are kept in {opened.desk.store.database.url.render_as_string()}")
         print(url, flush=True)
@@ -97,7 +104,7 @@ def review(
         if browser and sys.stdout.isatty():
             webbrowser.open(url)
 
-    serve(opened, Address(host, port, tuple(name or ()), https), ready, learner)
+    return ready
 
 
 def _password(user: str) -> str:
