@@ -35,7 +35,21 @@ ELSEWHERE = re.compile(
 #: Endings that make a dotted word a file name.
 ENDINGS = {
     *("py", "md", "toml", "txt", "json", "jsonl", "conll", "csv", "tsv", "parquet", "html", "svg"),
-    *("png", "npz", "seqtruth", "yml", "yaml", "gz", "zip", "xmi", "cff", "sh"),
+    *(
+        "png",
+        "npz",
+        "seqtruth",
+        "yml",
+        "yaml",
+        "gz",
+        "zip",
+        "xmi",
+        "cff",
+        "sh",
+        "spacy",
+        "xml",
+        "manifest",
+    ),
 }
 
 
@@ -154,8 +168,8 @@ VARIABLES = {
     "method": "seqtruth.methods.Aggregator",
     "task": "seqtruth.methods.task.Task",
 }
-#: Names of others, by their first word: packages, Spark's settings, tables of TOML.
-OF_OTHERS = {"np", "spark", "torch", "tool"}
+#: Names of others, by their first word: packages, Spark's settings, tables of TOML, variables of tools.
+OF_OTHERS = {"np", "spark", "torch", "tool", "dataset", "ds", "Doc"}
 #: Entry points, and words with a dot that are no names.
 NO_NAMES = {
     *("seqtruth.methods", "seqtruth.predictors", "seqtruth.formats"),
