@@ -43,7 +43,7 @@ test-tools: .venv-tools/core
 	touch $@
 
 lint: .venv/core
-	$(PIP) -e '.[dev]'
+	$(PIP) -e '.[dev,review]'
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
