@@ -213,6 +213,11 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     if learnt:  # from "one other claims it" to "nobody else does": those that were left unconfirmed
         missed = 1 - (covers * one).sum(axis=0) / np.maximum(one.sum(axis=0), 1)
         lone = lone * missed / np.maximum(lone * missed + 1 - lone, 1e-9)
+    overlaps = bool(sums.marked[1] > sums.marked[0])
+    if (
+        overlaps and not sums.asked.any()
+    ):  # where there is a claim there is a rival: nothing is known
+        lone = np.zeros(len(scheme.types))
     known = np.full(len(scheme.types), learnt)
     is_open = lone >= BELIEVED
     rough = given.sum(axis=-1) / np.maximum(asked.sum(axis=-1), 1)
@@ -229,7 +234,7 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     return Silence(
         tuple(annotators), scheme.types, silent & (scheme.outside >= 0),
         is_open | (coverage < 0.5) | (sums.claims == 0), is_open, lone, known, coverage, weight,
-        border, bool(sums.asked.any()),
+        border, overlaps,
     )  # fmt: skip
 
 

@@ -92,7 +92,7 @@ class _Interrupted(Exception):
     "method",
     [
         st.AggSLC(predictor=None, tol=0.0),
-        st.AggSLC(descent=True, tol=0.0, max_iter=3, folds=2),
+        st.AggSLC(descent=True, max_iter=4, folds=2),
         st.DawidSkene(max_iter=6, tol=0.0),
     ],
 )

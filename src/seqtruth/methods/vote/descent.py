@@ -276,10 +276,6 @@ def _prediction_loss(part: Crowd, predictions: Predictions, now: DescentLabeller
     return {"loss": np.array([loss]), "count": np.array([given.of_token @ counted.sum(axis=1)])}
 
 
-def _changed(part: Crowd, now: DescentLabeller, before: DescentLabeller) -> Sums:
-    return {"changed": np.array([np.count_nonzero(now.vote(part).tags != before.vote(part).tags)])}
-
-
 class Descent:
     """One run: blocks in turn, the state being weights and models."""
 
@@ -314,15 +310,14 @@ class Descent:
         taught, confident = self.learn(before)
         weighed = self.weigh(taught, before)
         now = self._now = replace(weighed)  # its labels are made anew, by the new weights
-        changed = self.parts.add_up(partial(_changed, now=now, before=before))["changed"][0]
         terms = self.terms(now, now)
         new: State = {"weights": now.weights}
         if now.predictions is not None and self.module is not None:
             new["w_dl"] = np.array([now.w_dl])
             if self.keep_models:
                 new |= self.module.state(now.predictions)
-        share = float(changed) / max(self.parts.facts.n_tokens, 1)
-        return Round(new, sum(terms.values()), terms, share, confident)
+        # it is F that says when to stop: weights may still move where no label does
+        return Round(new, sum(terms.values()), terms, None, confident)
 
     def learn(self, before: DescentLabeller) -> tuple[Predictions | None, int]:
         """Predictions by models that go on learning from the present labels, where they are closer."""
