@@ -212,7 +212,10 @@ def test_a_file_that_is_not_there() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "xml"}, "format must be one of conll, conll-folder, jsonl, csv, tsv, parquet"),
+        (
+            {"format": "xml"},
+            "format must be one of conll, conll-folder, jsonl, label-matrix, csv, tsv, parquet",
+        ),
         ({"scheme": "bogus"}, "scheme must be one of"),
         ({"colour": 1}, "reading conll takes no option 'colour'; it takes annotators, columns"),
         ({"columns": [5]}, "columns must be different places from 1 to 1"),

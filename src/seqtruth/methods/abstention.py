@@ -107,9 +107,9 @@ class Silence(NamedTuple):
     def sentence(self) -> str:
         """What was decided, for people; empty where every ``O`` is a vote.
 
-        >>> votes = {"a": [["B-X", "O"]] * 12, "b": [["O", "B-Y"]] * 12, "c": [["O", "B-Z"]] * 12}
+        >>> votes = {"a": [["B-X", "O"]] * 12, "b": [["O", "B-Y"]] * 12}
         >>> understand_silence(Crowd.of(votes, [["u", "v"]] * 12)).sentence()
-        '3 sources are silent where they have nothing to say: their O is not counted as a vote'
+        '2 sources are silent where they have nothing to say: their O is not counted as a vote'
         """
         if not self.found:
             return ""

@@ -119,7 +119,7 @@ def choose(scores: Mapping[str, float], heard: str, pairs: bool = False) -> str:
     Examples
     --------
     >>> choose({"confusion": 0.7, "sequential": 0.69, "confusion+p": 0.699, "sequential+p": 0.7}, "+p")
-    'confusion+p'
+    'sequential+p'
     >>> choose({"confusion": 0.7, "sequential": 0.6, "confusion+p": 0.65, "sequential+p": 0.6}, "+p")
     'confusion'
     """

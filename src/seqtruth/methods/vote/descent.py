@@ -93,7 +93,7 @@ def cost_of_labels(votes: F64) -> F64:
     Examples
     --------
     >>> cost_of_labels(np.array([[3.0, 1.0, 0.5]])).round(3).tolist()
-    [[0.0, 0.523, 0.986]]
+    [[0.0, 0.523, 0.991]]
     """
     order = np.argsort(-votes, axis=1, kind="stable")
     ranked = np.take_along_axis(votes, order, axis=1)
