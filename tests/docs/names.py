@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Iterator
 from functools import cache
@@ -26,6 +27,20 @@ def of_module(dotted: str) -> ModuleType | None:
         return importlib.import_module(dotted)
     except (ModuleNotFoundError, MissingExtraError):
         return None
+
+
+def needs_extra(dotted: str) -> bool:
+    """Whether the name is in a module that is there and cannot be imported for want of an extra."""
+    words = dotted.split(".")
+    for n in range(len(words), 1, -1):
+        module = ".".join(words[:n])
+        try:
+            there = importlib.util.find_spec(module) is not None
+        except (ModuleNotFoundError, MissingExtraError):
+            continue
+        if there:
+            return of_module(module) is None
+    return False
 
 
 def has(owner: object, names: list[str]) -> bool:
