@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from random import Random
 
-import numpy as np
 import pytest
 
 from seqtruth import io
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataWarning, SeqTruthError
+from tests.attack.mutators import mutated
 
 N_CORRUPTIONS = 5_000
 TEXTS = (
@@ -31,32 +32,6 @@ SPECIMENS = (
     "spans.csv",
     "spans.parquet",
     "a.csv.gz",
-)
-SPLICES = (
-    b"\0",
-    b"\xff",
-    b"\t",
-    b"\n",
-    b"\r",
-    b'"',
-    b"{",
-    b"}",
-    b"[",
-    b",",
-    b"null",
-    b"NaN",
-    b"1e999",
-    b"-1",
-    b"99999999999999999999",
-    b"?",
-    b"X-PER",
-    b"# id = s1\n",
-    b"\\ud800",
-    b"\xef\xbb\xbf",
-    b"\xed\xa0\x80",
-    b"-DOCSTART-",
-    b"# token\n",
-    b" ",
 )
 
 
@@ -83,56 +58,22 @@ def specimens(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def corrupt(data: bytes, rng: np.random.Generator) -> bytes:
-    """One to three random wounds."""
-    for _ in range(rng.integers(1, 4)):
-        place = int(rng.integers(0, len(data) + 1))
-        end = min(len(data), place + int(rng.integers(1, 20)))
-        lines = data.split(b"\n")
-        line = int(rng.integers(len(lines)))
-        match rng.integers(8):
-            case 0 if data:  # flip a bit
-                at = min(place, len(data) - 1)
-                data = data[:at] + bytes([data[at] ^ (1 << int(rng.integers(8)))]) + data[at + 1 :]
-            case 1:
-                data = data[:place] + data[end:]
-            case 2:  # duplicate a line
-                data = b"\n".join([*lines[:line], lines[line], *lines[line:]])
-            case 3:
-                data = data[:place]
-            case 4:  # swap two columns
-                for separator in (b"\t", b",", b" "):
-                    cells = lines[line].split(separator)
-                    if len(cells) > 1:
-                        a, b = rng.choice(len(cells), 2, replace=False)
-                        cells[a], cells[b] = cells[b], cells[a]
-                        lines[line] = separator.join(cells)
-                        break
-                data = b"\n".join(lines)
-            case 5:
-                data = data[:place] + SPLICES[rng.integers(len(SPLICES))] + data[place:]
-            case 6:  # lose a line
-                data = b"\n".join(lines[:line] + lines[line + 1 :])
-            case _:  # noise
-                noise = rng.integers(0, 256, int(rng.integers(1, 6)), dtype=np.uint8).tobytes()
-                data = data[:place] + noise + data[place:]
-    return data
-
-
 def test_corrupted_files_give_a_crowd_or_our_error(specimens: Path, tmp_path: Path) -> None:
     outcomes = {"crowd": 0, "error": 0}
     for number in range(N_CORRUPTIONS):
-        rng = np.random.default_rng([20, number])
+        draw = Random(f"20, {number}")
         name = SPECIMENS[number % len(SPECIMENS)]
         path = tmp_path / name
         if name == "folder":
             path.mkdir(exist_ok=True)
-            wounded = ("ann.conll", "bob.conll")[int(rng.integers(2))]
+            wounded = draw.choice(("ann.conll", "bob.conll"))
             for file in (specimens / name).iterdir():
                 data = file.read_bytes()
-                (path / file.name).write_bytes(corrupt(data, rng) if file.name == wounded else data)
+                (path / file.name).write_bytes(
+                    mutated(data, draw) if file.name == wounded else data
+                )
         else:
-            path.write_bytes(corrupt((specimens / name).read_bytes(), rng))
+            path.write_bytes(mutated((specimens / name).read_bytes(), draw))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")

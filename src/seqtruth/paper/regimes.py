@@ -7,16 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seqtruth._version import __version__
 from seqtruth.datasets.other_sources import SETS
 from seqtruth.errors import InputError
-from seqtruth.io.files import write_chunks
 from seqtruth.metrics import evaluate
 from seqtruth.paper.crowds import SIMULATED
 from seqtruth.paper.grid import Section
+from seqtruth.paper.page import write_lone_page
 from seqtruth.paper.runs import Job
 from seqtruth.paper.systems import System
-from seqtruth.paper.tables import csv_text, markdown
+from seqtruth.paper.tables import markdown
 from seqtruth.paper.workshop import Workshop
 
 NAME = "regimes"
@@ -167,30 +166,15 @@ def _number(value: float) -> str:
 
 def write(work: Workshop, made: Section) -> list[Path]:
     """The page and its table as CSV; returns the paths, the page first."""
-    command = f"seqtruth reproduce {NAME}" + (
-        " --quick" if work.quick else f" --seeds {work.seeds}"
+    how = (
+        "One seed; methods that train a tagger are not run."
+        if work.quick
+        else (f"Mean of {work.seeds} seeds.")
     )
-    notes = {**work.missing, **{str(job): why for job, why in work.failed.items()}}
-    page = "\n".join(
-        [
-            f"# {made.title}\n",
-            f"<!-- Made by `{command}` (seqtruth {__version__}). Do not edit: run it again. -->\n",
-            f"```console\nexport SEQTRUTH_DATA=DATA\n{command} -o DIR\n```\n",
-            "Strict span F1 (conlleval) in per cent, no gold seen. Methods as they come: whose O is",
-            "silence is found from the data. *Best other*: the best, also with every O a vote and with",
-            "none. *Default*: Accord"
-            + (" with its CRF alone" if work.quick else "")
-            + "; *regret*: best other − default. "
-            + ("One seed; methods that train a tagger are not run." if work.quick
-               else f"Mean of {work.seeds} seeds."),
-            "",
-            *(f"- `{spec}`: {why}" for spec, why in notes.items()),
-            made.text,
-        ]
-    )  # fmt: skip
-    files = {work.folder / f"{NAME}.md": page}
-    files |= {work.folder / name: csv_text(rows) for name, rows in made.csv.items()}
-    work.folder.mkdir(parents=True, exist_ok=True)
-    for path, text in files.items():
-        write_chunks(path, [text.encode()])
-    return list(files)
+    about = (
+        "Strict span F1 (conlleval) in per cent, no gold seen. Methods as they come: whose O is\n"
+        "silence is found from the data. *Best other*: the best, also with every O a vote and with\n"
+        f"none. *Default*: Accord{' with its CRF alone' if work.quick else ''}; "
+        f"*regret*: best other − default. {how}\n"
+    )
+    return write_lone_page(work, made, about)
