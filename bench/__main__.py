@@ -54,6 +54,7 @@ def _measured(given: argparse.Namespace) -> dict[str, Any]:
         results = json.loads(RESULTS.read_text())
     if "first-use" in parts and not given.quick:
         results["first_use"] = first_use.measure()
+        results["first_use_load"] = round(os.getloadavg()[0])
         _keep(results)
     if "apart" in parts:
         for name, found in apart.run(plan):

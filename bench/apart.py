@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from importlib import util
 from pathlib import Path
@@ -19,14 +16,12 @@ from bench.run import WARM, Plan, child, say
 CAP = 1 << 30
 #: Spark is run on no more token annotations than this.
 SPARK_LIMIT = 10**7
-REPEATS = 3
 
 
 def run(plan: Plan) -> Iterator[tuple[str, dict[str, Any]]]:
     """All of them by name, one after the other."""
     yield "out_of_core", out_of_core(plan)
     yield "spark", spark(plan)
-    yield "command_line", command_line()
 
 
 def out_of_core(plan: Plan) -> dict[str, Any]:
@@ -92,25 +87,3 @@ def _weights_apart(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]
     if not a or set(a) != set(b):
         return {"weights_apart": None}
     return {"weights_apart": max(abs(a[name] - b[name]) for name in a)}
-
-
-def command_line() -> dict[str, Any]:
-    """Seconds of ``seqtruth --help`` and of aggregating the demo: best of some."""
-    start = [sys.executable, "-m", "seqtruth"]
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        demo = folder / "demo"
-        subprocess.run([*start, "demo", "-o", str(demo)], check=True, capture_output=True)
-        job = ["aggregate", str(demo / "crowd.conll"), "-o", str(folder / "truth.conll")]
-        found = {
-            "help_seconds": min(_timed([*start, "--help"]) for _ in range(REPEATS)),
-            "aggregate_seconds": min(_timed([*start, *job]) for _ in range(REPEATS)),
-        }
-    say(f"  command line: {found}")
-    return found
-
-
-def _timed(command: list[str]) -> float:
-    began = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)
-    return time.perf_counter() - began

@@ -28,13 +28,16 @@ import seqtruth as st
 PASSWORD = "a long password"
 
 
+async def _sign_in(client: Any, name: str) -> dict[str, str]:
+    await client.post("/api/session", json={"name": name, "password": PASSWORD})
+    return {"x-desk-csrf": (await client.get("/api/project")).json()["csrf"]}
+
+
 async def _reviewer(
-    client: Any, name: str, until: float, pause: float, told: dict[str, Any]
+    client: Any, headers: dict[str, str], until: float, pause: float, told: dict[str, Any]
 ) -> None:
     """Ask, think, decide, until the time is over; notes seconds and confirmed batches."""
-    await client.post("/api/session", json={"name": name, "password": PASSWORD})
-    headers = {"x-desk-csrf": (await client.get("/api/project")).json()["csrf"]}
-    rng = random.Random(name)
+    rng = random.Random(headers["x-desk-csrf"])
     await asyncio.sleep(rng.uniform(0, pause))
     while time.time() < until:
         began = time.perf_counter()
@@ -63,19 +66,20 @@ async def _phase(
     import httpx
 
     told: dict[str, Any] = {"next": [], "decide": [], "batches": []}
-    until = time.time() + seconds
     clients = [
         httpx.AsyncClient(base_url=base, timeout=120, trust_env=False) for _ in range(reviewers)
     ]
+    # passwords are slow to check on purpose, so all sign in before the clock starts
+    signed = [await _sign_in(client, f"user{k}") for k, client in enumerate(clients)]
+    until = time.time() + seconds
     work = [
-        _reviewer(client, f"user{k}", until, reviewers / rate, told)
-        for k, client in enumerate(clients)
+        _reviewer(client, headers, until, reviewers / rate, told)
+        for client, headers in zip(clients, signed, strict=True)
     ]
 
     async def learning() -> None:
         client = httpx.AsyncClient(base_url=base, timeout=120, trust_env=False)
-        await client.post("/api/session", json={"name": "lead", "password": PASSWORD})
-        headers = {"x-desk-csrf": (await client.get("/api/project")).json()["csrf"]}
+        headers = await _sign_in(client, "lead")
         while time.time() < until:
             await client.post("/api/learn", json={"refit": True}, headers=headers)
             await asyncio.sleep(2)
@@ -96,13 +100,24 @@ def _start(result: Path, database: str | None) -> tuple[subprocess.Popen[str], s
     return process, process.stdout.readline().strip().rstrip("/")
 
 
-def _summary(told: dict[str, Any]) -> dict[str, Any]:
+def _seconds(process: subprocess.Popen[str]) -> float:
+    """Processor seconds of the server so far; nan where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return float("nan")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _summary(told: dict[str, Any], seconds: float) -> dict[str, Any]:
     def at(values: list[float], share: float) -> float:
         return round(1000 * float(np.quantile(values, share)), 1) if values else float("nan")
 
     return {
         "decisions": len(told["batches"]),
         "conflicts": told.get("409", 0),
+        "load": round(os.getloadavg()[1], 1),
+        "server_cpu_ms_per_decision": round(1000 * seconds / max(len(told["batches"]), 1), 1),
         "decide_p50_ms": at(told["decide"], 0.5), "decide_p99_ms": at(told["decide"], 0.99),
         "next_p50_ms": at(told["next"], 0.5), "next_p99_ms": at(told["next"], 0.99),
     }  # fmt: skip
@@ -133,13 +148,19 @@ def main() -> None:
         found, batches = {}, []
         try:
             for name, learn in (("idle", False), ("beside a fit", True)):
+                before = _seconds(process)
                 told = asyncio.run(_phase(base, given.reviewers, given.rate, given.seconds, learn))
                 batches += told["batches"]
-                found[name] = _summary(told)
+                found[name] = _summary(told, _seconds(process) - before)
         finally:
             process.kill()
             process.wait()
         kept = {one["batch"] for one in opened.desk.store.audit()}
+        ratios = {
+            key: round(found["beside a fit"][key] / found["idle"][key], 2)
+            for key in found["idle"] if key.endswith("_ms")
+        }  # fmt: skip
+        found["ratio"] = ratios
         found["lost"] = sum(one not in kept for one in batches)  # type: ignore[assignment]
         print(json.dumps(found, indent=1))
 

@@ -1,16 +1,19 @@
 """Reading a large export of a tool, beside parsers that do nothing with what they read.
 
-``python -m bench.exports --megabytes 1000`` makes a Label Studio export (or, with ``--kind jsonl``, JSON
-lines of ours) of that size in a temporary folder, and reads it in processes of their own: by
-``seqtruth.read`` into a crowd, by ``seqtruth.io.read_documents``, and by ``json`` and ``orjson``. Each is
-told in megabytes of the file a second (by the clock, and of processor time, which a busy machine blurs
-less) and in its peak of memory as a multiple of the file.
+``python -m bench.exports --megabytes 1000`` makes a Label Studio export of that size in a temporary folder
+(with ``--kind``: ``jsonl``, texts with spans; ``tokens``, lines of tokens and tags; ``conll``), and reads
+it in processes of their own: by ``seqtruth.read`` into a crowd, by ``seqtruth.io.read_documents``, and by
+``json`` and ``orjson``, which only parse. Each is told in megabytes of the file a second of processor time
+(which a busy machine blurs less than the clock), as a multiple of ``json``'s and ``orjson``'s speed in the
+same run, and in its peak of memory as a multiple of the file. ``--progress`` shows how far reading is, as the
+command line does.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import logging
 import random
 import re
 import resource
@@ -100,18 +103,52 @@ def jsonl(number: int, text: str, marks: list[tuple[int, int, str]]) -> dict[str
     }  # fmt: skip
 
 
-KINDS: dict[str, Callable[..., dict[str, Any]]] = {"label-studio": label_studio, "jsonl": jsonl}
+def tokens(number: int, text: str, marks: list[tuple[int, int, str]]) -> dict[str, Any]:
+    """The same as a line of tokens and tags."""
+    rng = random.Random(number)
+    words, places = [], []
+    for found in re.finditer(r"\S+", text):
+        words.append(found.group())
+        places.append(found.span())
+    said = {}
+    for person in range(3):
+        tags = ["O"] * len(words)
+        for a, b, label in marks:
+            if rng.random() < 0.8:
+                inside = [k for k, (x, y) in enumerate(places) if x < b and y > a]
+                for k in inside:
+                    tags[k] = f"{'B' if k == inside[0] else 'I'}-{label}"
+        said[f"p{person}"] = tags
+    return {"id": f"d{number}", "tokens": words, "annotations": said}
+
+
+KINDS: dict[str, Callable[..., dict[str, Any]]] = {
+    "label-studio": label_studio,
+    "jsonl": jsonl,
+    "tokens": tokens,
+    "conll": tokens,
+}
+SUFFIXES = {"label-studio": "json", "conll": "conll"}
+
+
+def _written(kind: str, number: int, text: str, marks: list[tuple[int, int, str]]) -> str:
+    record = KINDS[kind](number, text, marks)
+    if kind == "conll":
+        rows = zip(record["tokens"], *record["annotations"].values(), strict=True)
+        return "".join("\t".join(row) + "\n" for row in rows) + "\n"
+    before = "," if kind == "label-studio" and number > 1 else ""
+    return before + json.dumps(record, ensure_ascii=False) + "\n"
 
 
 def make(path: Path, megabytes: float, kind: str) -> None:
-    """An export of about this size."""
+    """A file of about this size."""
     array = kind == "label-studio"
     with open(path, "w", encoding="utf-8") as file:
         written = file.write("[" if array else "")
         for number, (text, marks) in enumerate(texts(), 1):
-            record = json.dumps(KINDS[kind](number, text, marks), ensure_ascii=False)
-            written += len((("," if array and number > 1 else "") + record + "\n").encode())
-            file.write(("," if array and number > 1 else "") + record + "\n")
+            record = _written(kind, number, text, marks)
+            written += len(record.encode())
+            file.write(record)
             if written > megabytes * 1e6:
                 break
         file.write("]\n" if array else "")
@@ -142,7 +179,7 @@ def _documents(path: Path, lines: bool) -> int:
 def _crowd(path: Path, lines: bool) -> int:
     from seqtruth import io
 
-    return len(io.read(path).corpus.documents)
+    return io.read(path).n_sentences
 
 
 RUNS: dict[str, Callable[[Path, bool], int]] = {
@@ -153,10 +190,12 @@ RUNS: dict[str, Callable[[Path, bool], int]] = {
 }
 
 
-def _child(name: str, path: Path, lines: bool) -> None:
+def _child(name: str, path: Path, lines: bool, progress: bool) -> None:
     """One run in this process; the clock stands still while modules load."""
     import seqtruth.io  # noqa: F401
 
+    if progress:
+        logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     started, busy = time.perf_counter(), time.process_time()
     records = RUNS[name](path, lines)
     seconds, busy = time.perf_counter() - started, time.process_time() - busy
@@ -164,23 +203,33 @@ def _child(name: str, path: Path, lines: bool) -> None:
     print(json.dumps({"records": records, "seconds": seconds, "busy": busy, "peak": peak}))
 
 
-def table(megabytes: float, kind: str, names: tuple[str, ...]) -> list[str]:
+def table(megabytes: float, kind: str, names: tuple[str, ...], progress: bool) -> list[str]:
     """One line a reader."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"export.{'json' if kind == 'label-studio' else 'jsonl'}"
+        path = Path(folder) / f"export.{SUFFIXES.get(kind, 'jsonl')}"
         make(path, megabytes, kind)
         size = path.stat().st_size
+        speeds: dict[str, float] = {}
+        found: dict[str, dict[str, float]] = {}
+        for name in names if kind != "conll" else [n for n in names if n.startswith("seqtruth")]:
+            command = [sys.executable, "-m", "bench.exports", "--child", name, "--kind", kind,
+                       "--path", str(path), *(["--progress"] if progress else [])]  # fmt: skip
+            answer = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+            found[name] = json.loads(answer)
+            speeds[name] = size / 1e6 / found[name]["busy"]
         rows = [
             f"{kind}, {size / 1e6:,.0f} MB",
-            f"{'reader':16} {'MB/s':>8} {'MB/CPU s':>9} {'peak/file':>10}",
+            f"{'reader':16} {'MB/CPU s':>9} {'× json':>7} {'× orjson':>9} {'peak/file':>10}",
         ]
-        for name in names:
-            command = [sys.executable, "-m", "bench.exports", "--child", name, "--kind", kind,
-                       "--path", str(path)]  # fmt: skip
-            found = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-            speed, busy = (size / 1e6 / found[what] for what in ("seconds", "busy"))
-            peak, records = found["peak"] / size, found["records"]
-            rows.append(f"{name:16} {speed:8.1f} {busy:9.1f} {peak:10.2f}   {records:,} records")
+        for name, one in found.items():
+            beside = [
+                f"{speeds[name] / speeds[other]:.2f}" if other in speeds else "–"
+                for other in ("json", "orjson")
+            ]
+            rows.append(
+                f"{name:16} {speeds[name]:9.1f} {beside[0]:>7} {beside[1]:>9} {one['peak'] / size:10.2f}"
+                f"   {one['records']:,} records"
+            )
         return rows
 
 
@@ -191,11 +240,13 @@ def main() -> None:
     parser.add_argument("--readers", default=",".join(RUNS))
     parser.add_argument("--child", choices=list(RUNS))
     parser.add_argument("--path", type=Path)
+    parser.add_argument("--progress", action="store_true", help="show how far reading is")
     given = parser.parse_args()
     if given.child:
-        _child(given.child, given.path, given.kind == "jsonl")
+        _child(given.child, given.path, given.kind != "label-studio", given.progress)
     else:
-        print("\n".join(table(given.megabytes, given.kind, tuple(given.readers.split(",")))))
+        readers = tuple(given.readers.split(","))
+        print("\n".join(table(given.megabytes, given.kind, readers, given.progress)))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ HOW = """## How it is measured
 
 - **Data**: a seeded crowd (`bench/data.py`): sentences of 8 to 32 tokens, 9 IOB2 labels, 88 % O, each
   labelled by 5 of 200 annotators who miss spans, misplace their ends, mistake types, invent some and
-  begin some with I-. A long Parquet table (task, annotator, token_index, label as text), one row per
+  begin some with I-. A long Parquet table (task, worker, token_index, label as text), one row per
   token annotation; the size counts rows. The truth is apart and only used for the scores.
 - **From file to file**: reading the Parquet table, all rounds, writing one label per token to
   Parquet. The plain NumPy versions get the columns that our reader makes and write nothing: compare
@@ -59,7 +59,7 @@ def write(results: dict[str, Any], docs: Path) -> None:
     sections = [
         HEAD, _machine(results), _targets(results), _ratios(runs), drawn, _rounds(runs), _whole(runs),
         _memory(runs), _quality(runs), _slopes(runs), _memory_speed(runs), _first_use(results),
-        _out_of_core(results), _spark(results),
+        _before_and_after(results), _out_of_core(results), _spark(results),
         HOW.format(rounds=results["rounds"], budget=results["budget_seconds"]),
     ]  # fmt: skip
     text = "\n".join(section.rstrip() + "\n" for section in sections if section)
@@ -277,9 +277,27 @@ def _first_use(results: dict[str, Any]) -> str:
         return ""
     text = (
         "## First use\n\nProcessor time of single commands on one thread, the least of some; *for the first "
-        "time* is without Python's bytecode on disk.\n\n"
+        "time* is without Python's bytecode on disk. In an environment of its own with the core alone "
+        "(`python -m bench.first_use`), at a load of "
+        f"{results.get('first_use_load', 'unknown')} on two cores.\n\n"
     )
     return text + table(("", "measured", "at most"), rows)
+
+
+def _before_and_after(results: dict[str, Any]) -> str:
+    """What was changed after the tables were made, each measured beside what it was."""
+    later = results.get("later", {})
+    if not later:
+        return ""
+    text = (
+        "## Changed after the tables above\n\nThose tables are older than the kernels in C++ and than what "
+        "is here. Each row was measured before and after, one right after the other, "
+        f"{later['when']}, so in processor time.\n\n"
+    )
+    rows = [
+        (row["what"], row["before"], row["now"], f"`{row['command']}`") for row in later["rows"]
+    ]
+    return text + plain(("", "before", "now", "command"), rows)
 
 
 def _engines(found: dict[str, Any], names: Sequence[str]) -> str:

@@ -175,15 +175,12 @@ def _spark(results: dict[str, Any]) -> Target:
 
 
 def _command_line(results: dict[str, Any]) -> list[Target]:
-    found = results.get("command_line", {})
-    out = []
-    for key, most, name in (
-        ("help_seconds", 0.3, "`seqtruth --help` in under 0.3 s"),
-        ("aggregate_seconds", 2.5, "`seqtruth aggregate` on the demo in under 2.5 s"),
-    ):
-        seconds = found.get(key)
-        if seconds is None:
-            out.append(Target(name, NOT_MEASURED, None))
-        else:
-            out.append(Target(name, f"{seconds:.2f} s", seconds < most))
-    return out
+    rows = results.get("first_use", ())
+    return [
+        Target(
+            f"{row['what']}: at most {row['most']:g} {row['unit']}",
+            f"{row['is']:.3g} {row['unit']}",
+            row["is"] <= row["most"],
+        )
+        for row in rows
+    ]

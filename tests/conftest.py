@@ -15,6 +15,11 @@ settings.register_profile("seqtruth", deadline=None, max_examples=40, derandomiz
 settings.load_profile("seqtruth")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first (groups share a browser, a Spark session, a long fixture)."""
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("slow", "xdist_group"))))
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """Folder of the evaluation data, found as users find it, through ``SEQTRUTH_DATA``."""

@@ -110,3 +110,9 @@ def test_what_another_machine_left_goes_after_a_week(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="make the folder"):
         _put(tmp_path / "none" / "a", "x")
+
+
+def test_a_pipe_is_written_directly() -> None:
+    program = "from seqtruth.atomic import atomic_path as a\nwith a('/dev/stdout') as p: p.write_text('x')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=300)
+    assert (done.stdout, done.stderr) == (b"x", b"")

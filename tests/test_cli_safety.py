@@ -35,6 +35,28 @@ def test_an_output_never_takes_the_place_of_the_input(
     assert labels.read_bytes() == before
 
 
+@pytest.mark.parametrize("given", ["*.conll", "."])
+def test_nor_that_of_a_file_in_a_folder_or_pattern(
+    labels: Path, given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = labels.read_bytes()
+    assert main(["aggregate", str(labels.parent / given), "-m", "mv", "-o", str(labels)]) == 2
+    assert "place of the input" in capsys.readouterr().err
+    assert labels.read_bytes() == before
+    other = labels.parent / "new.conll"
+    assert main(["aggregate", str(labels.parent / "*.conll"), "-m", "mv", "-o", str(other)]) == 0
+
+
+@pytest.mark.parametrize("words", ["simulate {} -o {}", "convert {} {}", "agreement {} -o {}"])
+def test_nor_do_other_commands(
+    labels: Path, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = labels.read_bytes()
+    assert main(words.format(labels, labels).split()) == 2
+    assert "place of the input" in capsys.readouterr().err
+    assert labels.read_bytes() == before
+
+
 def test_a_token_with_a_line_end_does_not_forge_a_sentence(
     tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:

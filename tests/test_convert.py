@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io as streams
 import json
 import sys
@@ -9,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import seqtruth
 from seqtruth import io
 from seqtruth.cli import main
-from seqtruth.errors import DataWarning, InputError
+from seqtruth.errors import DataError, DataWarning, InputError
 
 TEXT = "Ada met Zoë in Ames. They left."
 
@@ -142,3 +144,60 @@ def test_layers_come_back_where_a_format_has_none(tmp_path: Path) -> None:
         crowd = io.read(path)
     io.write(crowd, tmp_path / "a.conll")
     assert io.read(tmp_path / "a.conll").corpus.layers == crowd.corpus.layers
+
+
+@pytest.mark.filterwarnings("ignore::seqtruth.errors.DataWarning")
+def test_safe_cells_wherever_cells_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Labels, made crowds, tagged text, queues and plans: no cell that a spreadsheet would run."""
+    path, gold = tmp_path / "in.jsonl", tmp_path / "gold.jsonl"
+    words = ["=1+1", "ran", "to", "Rome"]
+    tags = ["B-X", "O", "O", "B-Y"]
+    lines, truth = [], []
+    for n in range(12):
+        record = {"id": f"=s{n}", "tokens": words}
+        said = {"a": tags, "b": tags, "c": ["O"] * 4} if n % 2 else {"a": tags, "c": tags}
+        lines.append(json.dumps({**record, "annotations": said}))
+        truth.append(json.dumps({**record, "annotations": {"gold": tags}}))
+    path.write_text("\n".join(lines))
+    gold.write_text("\n".join(truth))
+    saved, tagger = tmp_path / "r.seqtruth", tmp_path / "t.seqtruth"
+    made = [tmp_path / f"{n}.csv" for n in range(6)]
+    more, wide = ("--save", saved, "--tagger", tagger), ("-m", "mv", "--to", "wide-table")
+    assert run("aggregate", path, "-o", made[0], "--safe-cells", "-q", *more) == 0
+    assert run("aggregate", path, "-o", made[1], "--safe-cells", "-q", *wide) == 0
+    assert run("simulate", gold, "-o", made[2], "--safe-cells") == 0
+    assert run("tag", tagger, gold, "-o", made[3], "--safe-cells") == 0
+    assert run("triage", saved, "-o", made[4]) == 0
+    assert run("aggregate", path, "-m", "ds", "-q", "--save", saved) == 0
+    assert run("next", saved, "-o", made[5]) == 0
+    for file in made:
+        with file.open(newline="") as lines_:
+            cells = [cell for row in csv.reader(lines_) for cell in row]
+        assert any("=s" in cell for cell in cells), file
+        assert not [cell for cell in cells if cell[:1] in ("=", "+", "@")], file
+    capsys.readouterr()
+    assert run("aggregate", path, "-o", tmp_path / "x.conll", "--safe-cells", "-m", "mv") == 2
+    assert "--safe-cells is not for conll; it is for csv, tsv" in capsys.readouterr().err
+
+
+def test_the_tagger_marks_all_layers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """University of Rome: an organisation, and in it a place."""
+    path, model, text = tmp_path / "in.jsonl", tmp_path / "tagger.seqtruth", tmp_path / "new.txt"
+    spans = [{"start": 0, "end": 18, "label": "ORG"}, {"start": 14, "end": 18, "label": "LOC"}]
+    record = {"text": "University of Rome opened", "annotations": {"a": spans, "b": spans}}
+    path.write_text("".join(json.dumps({"id": n, **record}) + "\n" for n in range(8)))
+    result = seqtruth.aggregate(io.read(path), "accord:predictor=crf")
+    result.tagger.save(model)
+    text.write_text("University of Rome opened\n")
+    assert main(["tag", str(model), str(text), "-o", str(tmp_path / "out.jsonl")]) == 0
+    marks = json.loads((tmp_path / "out.jsonl").read_text())["annotations"]["tagger"]
+    found = sorted((mark["start"], mark["end"], mark["label"]) for mark in marks)
+    assert found == [(0, 18, "ORG"), (14, 18, "LOC")]
+    capsys.readouterr()
+    assert main(["info", str(model), "--json"]) == 0
+    (further,) = json.loads(capsys.readouterr().out)["layers"]
+    assert set(further) in ({"O", "B-LOC", "I-LOC"}, {"O", "B-ORG", "I-ORG"})
+    with pytest.raises(DataError, match="makes them itself"):
+        result.tagger.label(result.corpus)

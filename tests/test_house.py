@@ -41,7 +41,7 @@ def _functions(module: Path) -> Iterator[Function]:
             f"{module.relative_to(HOUSE)}:{node.lineno} {node.name}",
             (node.end_lineno or first) - first + 1,
             len(taken) - of_itself,
-            module.is_relative_to(COMMANDS) and "typer.Option" in ast.unparse(node.args),
+            module.is_relative_to(COMMANDS) and "typer." in ast.unparse(node.args),
         )
 
 

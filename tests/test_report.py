@@ -21,6 +21,7 @@ from seqtruth import report
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.datasets import demo
+from seqtruth.decisions.mistakes import Compared
 from seqtruth.errors import DataError, SeqTruthWarning
 from seqtruth.history import History, Step
 from seqtruth.io import read
@@ -31,7 +32,6 @@ from seqtruth.report.confidence import honesty, meaning, triage
 from seqtruth.report.confusion import confusion
 from seqtruth.report.content import annotators, percent
 from seqtruth.report.figures import number, ticks
-from seqtruth.report.mistakes import mistakes
 from seqtruth.report.sentences import embed, inert
 from strategies import crowds
 
@@ -147,8 +147,10 @@ def test_the_whole_page(data, result):
                  "How far they agree", "Read the sentences", "What was found", "How it converged",
                  "Where it comes from", "Against the gold standard", "seem to be copies"):  # fmt: skip
         assert part in page.words
-    for command in ("triage", "next", "update", "explain", "annotators", "agreement"):
+    for command in ("triage", "annotators", "agreement"):
         assert f"seqtruth {command} " in page.words
+    for command in ("next", "update", "explain"):  # AggSLC keeps no model that could be asked
+        assert f"seqtruth {command} " not in page.words
     assert result.provenance["input"] in page.words
     assert f"{100 * scores.f1:.1f}" in page.words
     assert len(text) < 300_000
@@ -256,7 +258,7 @@ def test_confidence_against_gold(data, result):
 
 
 def view(result, crowd=None, probable=True):
-    shown = json.loads(embed(result, crowd, probable).block)
+    shown = json.loads(embed(result, crowd, probable, "result.seqtruth").block)
     shown["spans"] = [numbers(one) for one in shown["spans"]]
     shown["said"] = [
         [(numbers(who), spans if spans == "=" else numbers(spans)) for who, spans in readings]
@@ -347,7 +349,7 @@ def test_what_is_mixed_up(data, result):
 def test_the_first_screen_names_names(data, result):
     rows = annotators(result, data.crowd)
     page = checked(report.render(result, data.crowd, saved="mine.seqtruth"))
-    assert "Do not rely on spammer" in page.words and "seqtruth next mine.seqtruth" in page.words
+    assert "Do not rely on spammer" in page.words and "seqtruth triage mine.seqtruth" in page.words
     told = answers(result, rows, None, [], None, "r")
     assert [one.question[-1] for one in told] == ["?", "?", "?"]
 
@@ -461,7 +463,7 @@ def test_kinds_of_mistakes():
         tokens,
     )
     tags = np.array([crowd.scheme.index(tag) for tag in truth], np.int8)
-    found = mistakes(crowd, tags)
+    found = Compared(crowd, tags).shares()
     assert found.missed.tolist() == [0.0, 1.0, 0.0, 0.5]
     np.testing.assert_array_equal(found.boundary, [0.0, np.nan, 0.5, 0.0])
     np.testing.assert_array_equal(found.type, [0.0, np.nan, 0.0, 0.5])

@@ -5,9 +5,11 @@ Needs Chromium (``apt-get install chromium``) and the packages of the ``pages`` 
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,10 +67,15 @@ def show(browser: Any, path: Path, **options: Any) -> Shown:
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def result() -> Any:
+    data = demo.load()
+    return replace(Accord(predictor=None).fit(data.crowd), crowd=data.crowd)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory, result: Any) -> Path:
     where = tmp_path_factory.mktemp("pages") / "demo.html"
     data = demo.load()
-    result = Accord(predictor=None).fit(data.crowd)
     report.write(result, where, data.crowd, evaluate(result, data.gold))
     return where
 
@@ -129,6 +136,28 @@ def test_pages_and_order(shown: Shown) -> None:
     page.select_option("#order", "sure")
     values = [float(text.split()[1]) for text in page.locator(".meter").all_inner_texts()]
     assert values == sorted(values)
+
+
+def test_why_says_what_explain_says(shown: Shown, result: Any) -> None:
+    page = shown.page
+    name = page.inner_text("#list article h3 >> nth=0")
+    page.click("#list article >> nth=0 >> summary")
+    page.wait_for_selector("#list article:first-child .told")
+    rows = page.locator("#list article:first-child .told tbody tr").all()
+    found = result.explain(name).tokens
+    assert len(rows) == len(found) > 0
+    for row, reason in zip(rows, found, strict=True):
+        told, text = reason.told(), row.inner_text()
+        for part in (reason.token, told.label, told.pro.removeprefix("for it: "), told.others):
+            assert part in text
+    page.fill("#search", "")
+    page.select_option("#by-sure", "900-1001")
+    page.click("#list article:last-child summary")
+    page.wait_for_selector("#list article:last-child .why .note")
+    last = page.inner_text("#list article:last-child h3")
+    if page.locator("#list article:last-child .told").count() == 0:  # not among the least sure
+        command = page.inner_text("#list article:last-child .why .note code")
+        assert shlex.split(command) == ["seqtruth", "explain", "result.seqtruth", last]
 
 
 def test_keys(shown: Shown) -> None:

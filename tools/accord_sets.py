@@ -1,9 +1,9 @@
 """The default on every development set: span F1 beside the vote; confidence claimed and right, by type.
 
-    python tools/accord_sets.py --data-dir DIR [--sets essays,bambara] [--method accord] [--seed 0]
+    python tools/accord_sets.py --data-dir DIR [--sets essays,bambara] [--method accord] [--seed 0] [--alone]
 
 ``DIR`` holds folders of tables (sentences, annotations, gold, splits), as ``seqtruth datasets`` writes them.
-Confidences are compared on the part that may be tuned on.
+Confidences are compared on the part that may be tuned on; with ``--alone`` nothing else is labelled.
 """
 
 from __future__ import annotations
@@ -39,9 +39,14 @@ def main() -> None:
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--method", default="accord:predictor=crf")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--alone", action="store_true")
     options = parser.parse_args()
     for name in options.sets.split(","):
         crowd, gold, parts = _load(name, options.data_dir)
+        if options.alone:
+            part, mask = next(iter(parts.items()))
+            crowd, gold = crowd[np.flatnonzero(mask)], gold[np.flatnonzero(mask)]
+            parts = {part: np.ones(crowd.n_sentences, np.bool_)}
         began = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

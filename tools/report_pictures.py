@@ -33,6 +33,8 @@ def main() -> None:
             )
             view.goto(page.as_uri())
             view.wait_for_selector("#list article")
+            if part == "#sentences":
+                view.click("#list article summary")
             if part != "#answers":
                 view.evaluate("part => document.querySelector(part).scrollIntoView()", part)
             view.screenshot(path=DOCS / name)

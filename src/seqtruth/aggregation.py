@@ -26,7 +26,7 @@ def aggregate(
     """Labels, annotators' reliabilities and a tagger, by the best method that is installed.
 
     :class:`~seqtruth.methods.Accord` with the CRF, and with the BiLSTM beside it where
-    ``seqtruth[torch]`` is installed and there are 2,000 sentences or more; without a predictor where
+    ``seqtruth[torch]`` is installed and there are 2,000 to 20,000 sentences; without a predictor where
     there is no text.
 
     Parameters

@@ -47,10 +47,11 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> [found.name for found in target.parent.iterdir()]
     ['out.txt']
     """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file() and not target.is_dir():
-        yield target
+    given = Path(path)  # the real path of a pipe is none that can be opened
+    if given.exists() and not given.is_file() and not given.is_dir():
+        yield given
         return
+    target = Path(os.path.realpath(path))
     mark = f"{_machine()}-{os.getpid()}-{secrets.token_hex(6)}"
     temporary = target.with_name(f".{target.name[:100]}.{mark}.tmp")
     try:

@@ -22,6 +22,9 @@ from seqtruth.kernels.arrays import F32, F64, I64, Tags
 from seqtruth.kernels.chain import Chain
 from seqtruth.schema import Column, Schema, under
 
+#: Name of the source that rules out what nobody claims where silence is no vote.
+SILENCE = "silence"
+
 
 class Source(NamedTuple):
     """Something heard beside the annotators.
@@ -71,9 +74,20 @@ class Fitted:
         ----------
         tokens : their numbers.
         """
-        total = np.tile(self.usual, (len(tokens), 1))
+        return np.tile(self.usual, (len(tokens), 1)) + self.of_sources(tokens)
+
+    def of_sources(self, tokens: I64, names: Sequence[str] | None = None) -> F64:
+        """float64[N, L]: what sources beside the annotators say of some tokens, all or those named.
+
+        Parameters
+        ----------
+        tokens : their numbers.
+        names : of the sources.
+        """
+        total = np.zeros((len(tokens), len(self.usual)))
         for source in self.sources:
-            total += source.trust * source.evidence[tokens]
+            if names is None or source.name in names:
+                total += source.trust * source.evidence[tokens]
         return total
 
     def with_annotators(self, number: I64, fill: Mapping[str, Any]) -> Fitted:
@@ -112,9 +126,13 @@ _LABELS = Column("float64", ("labels",), 0)
 _PAIRS = Column("float64", ("labels", "labels"), 0)
 _SEQUENTIAL = Column("float64", ("annotators", "labels", "labels", "labels"), 0)
 _ACCURACY = Column("float64", ("annotators",), 0, 1.0001, nan=True)
+#: What annotators' agreement with the result is made of (``seqtruth.metrics.annotators.COUNTS``).
+AGREED = "agreed"
+_COUNTS = {AGREED: Column("int", ("annotators", 4), 0, optional=True)}
 #: The sums of each family, by name.
 SUMS: dict[str, dict[str, Column]] = {
     "chain": {
+        **_COUNTS,
         "annotators": Column("float64", ("annotators", "previous", "labels", "labels"), 0),
         "start": _LABELS,
         "transition": _PAIRS,
@@ -123,6 +141,7 @@ SUMS: dict[str, dict[str, Column]] = {
         "silent": Column("int", ("annotators", "types"), 0, 2, optional=True),
     },
     "accord": {
+        **_COUNTS,
         "counts": replace(_MATRIX, optional=True),
         "transition": replace(_PAIRS, optional=True),
         "prior": replace(_LABELS, optional=True),
@@ -133,6 +152,7 @@ SUMS: dict[str, dict[str, Column]] = {
         "final/prior": _LABELS,
         "accuracy": _ACCURACY,
         "witness": Column("float64", ("annotators",), 0, 1.0001),
+        "gap_shift": Column("float64", ("labels",), optional=True),
         "open": Column("int", ("types",), 0, 2),
         "lines": Column("float64", ("types+2", 3), optional=True),
     },

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from seqtruth.plural import count
+
 #: ``converged`` is never "hit max_iter"; ``rounds``: as many as were asked for, which is not a run cut
 #: short; ``closed-form`` methods have no rounds to speak of.
 STOP_REASONS = ("converged", "max_iter", "rounds", "closed-form")
@@ -72,6 +74,12 @@ class History:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    @property
+    def rounds(self) -> str:
+        """How many rounds there were, and why no more unless that was chosen beforehand."""
+        why = "" if self.stop_reason == "rounds" else f" ({self.stop_reason})"
+        return count(len(self), "round") + why
 
     def __str__(self) -> str:
         names = list(self.steps[0].parts) if self.steps else []

@@ -319,7 +319,7 @@ class Result(Labelling):
         )
         text += f" · {count(len(self.annotators), 'annotator')}"
         if self.history.steps:
-            text += f" · {count(len(self.history), 'round')} ({self.history.stop_reason})"
+            text += f" · {self.history.rounds}"
         unlabelled = int((~self.labelled).sum())
         return text + (f" · {count(unlabelled, 'sentence')} unlabelled" if unlabelled else "")
 
@@ -331,7 +331,7 @@ class Result(Labelling):
         rows = [
             [
                 self.corpus.sentence_ids[int(s)].as_py(),
-                " ".join(self.corpus.words(int(s))),
+                "".join(self.corpus.glued(int(s))).strip(),
                 float(self.sentence_confidence[s]),
             ]
             for s in least[:5]

@@ -154,8 +154,8 @@ def load(path: str | Path) -> Result:
         return Result(
             corpus,
             scheme,
-            arrays["tags"],
-            arrays["probabilities"],
+            np.ascontiguousarray(arrays["tags"], scheme.tag_dtype),
+            np.ascontiguousarray(arrays["probabilities"], np.float32),
             annotators,
             History.from_dict(meta["history"]),
             tagger,

@@ -1,13 +1,14 @@
 """Letting jobs in other threads know that their answers are no longer wanted.
 
 Python tells the main thread of Ctrl-C and nobody else. Whoever runs jobs beside each other
-(:func:`seqtruth.methods.crossfit.together`) runs each in :func:`stoppable`, and what takes long (an epoch, a
+(:func:`together`) runs each in :func:`stoppable`, and what takes long (an epoch, a
 step of L-BFGS) asks :func:`check_stop` on the way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from threading import Event
 from typing import TypeVar
@@ -45,3 +46,22 @@ def check_stop() -> None:
     stop = _STOP.get()
     if stop is not None and stop.is_set():
         raise Stopped
+
+
+def together(jobs: Sequence[Callable[[], R]], at_once: int) -> list[R]:
+    """Run jobs beside each other in threads; what they give, in their order.
+
+    Parameters
+    ----------
+    jobs : what to run.
+    at_once : threads.
+    """
+    stop = Event()
+    with ThreadPoolExecutor(max(1, min(at_once, len(jobs)))) as pool:
+        running = [pool.submit(stoppable(job, stop)) for job in jobs]
+        try:
+            return [one.result() for one in running]
+        except BaseException:  # also Ctrl-C: what has not begun never will, what has ends soon
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

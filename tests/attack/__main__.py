@@ -13,6 +13,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,7 +22,7 @@ from seqtruth import __version__
 from seqtruth.atomic import atomic_path
 from seqtruth.kernels import build
 from tests.attack import jobs
-from tests.attack.kills import kills
+from tests.attack.kills import Kills
 from tests.attack.places import trials
 from tests.attack.watched import Tally, attack
 
@@ -91,9 +92,10 @@ class Summary:
                     f"{said.get('crash', 0):>9}{said.get('hang', 0):>7}{bad:>12}{slowest:>8.1f} s"
                 )
         if self.data["kills"]:
-            wrong = self.data["kills"]["wrong"]
+            kills = self.data["kills"]
             lines.append(
-                f"{'kills':<18}{self.data['kills']['done']:>9,}{'':>18}{len(wrong):>9} wrong"
+                f"{'kills':<18}{kills['done']:>9,} commands, {kills['killed']} of them killed while they "
+                f"ran, {len(kills['wrong'])} wrong"
             )
         for name, wrong in self.data["places"].items():
             lines.append(f"{name:<18}{'held' if not wrong else '; '.join(wrong)}")
@@ -116,18 +118,24 @@ def _numbers(arguments: argparse.Namespace, summary: Summary) -> Iterator[None]:
 
 
 def _kills(arguments: argparse.Namespace, summary: Summary) -> Iterator[None]:
-    kept = summary.data["kills"] or {"done": 0, "wrong": [], "by_command": {}}
-    goals: dict[str, Any] = {}
-    with TemporaryDirectory() as place:
-        while kept["done"] < arguments.kills:
-            (found,) = kills(Path(place), kept["done"], kept["done"] + 1, goals)
-            kept["done"] += 1
-            kept["by_command"][found["command"]] = kept["by_command"].get(found["command"], 0) + 1
-            if found["wrong"]:
-                kept["wrong"].append(found)
-            summary.data["kills"] = kept
-            summary.save()
-            yield
+    kept = summary.data["kills"] or {"done": 0, "killed": 0, "wrong": [], "by_command": {}}
+    todo = range(kept["done"], arguments.kills)
+    if not todo:
+        return
+    with TemporaryDirectory() as place, ThreadPoolExecutor(arguments.workers) as several:
+        try:
+            for found in several.map(Kills(Path(place)), todo):  # in order, so that it can go on
+                kept["done"] += 1
+                kept["killed"] += found["killed"]
+                command = found["command"]
+                kept["by_command"][command] = kept["by_command"].get(command, 0) + 1
+                if found["wrong"]:
+                    kept["wrong"].append(found)
+                summary.data["kills"] = kept
+                summary.save()
+                yield
+        finally:
+            several.shutdown(cancel_futures=True)
 
 
 def _places(summary: Summary) -> Iterator[None]:

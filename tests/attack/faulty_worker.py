@@ -7,8 +7,11 @@ import os
 import sys
 import time
 
+from tests.attack import alarm
+
 
 def main() -> None:
+    alarm.ready()
     for line in sys.stdin:
         _, first, last = line.split()
         print(json.dumps({"warm": "it is"}), flush=True)
@@ -16,9 +19,11 @@ def main() -> None:
             if number == 3:
                 os.abort()
             if number == 5:
-                until = time.monotonic() + 600
-                while time.monotonic() < until:
-                    pass
+                with alarm.at_most(float(os.environ["SEQTRUTH_ATTACK_HANG"])):
+                    while True:
+                        pass
+            if number == 8:
+                time.sleep(3600)  # waits for what never comes, without using the processor
             said = "traceback" if number == 7 else "read"
             print(json.dumps({"number": number, "said": said, "ms": 1.0}), flush=True)
 

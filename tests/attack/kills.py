@@ -1,8 +1,10 @@
 """Long commands killed at random moments, gone on with, and compared byte by byte.
 
-A command is run whole once; then it is started again and again, killed (SIGKILL) after a random part of the
-time it takes, and run once more with ``--resume`` where it can. After the kill every output must be absent or
-whole; after the second run all must have the bytes of the first, and nothing else may lie beside them.
+A command is run whole once; then it is started again and again, killed (SIGKILL), and run once more with
+``--resume`` where it can. Every other kill comes after a random part of the processor time that the command
+takes (not of the clock's, so that a busy machine changes nothing), the others when the first file appears
+where it writes. After the kill every output must be absent or whole; after the second run all must have the
+bytes of the first, and nothing else may lie beside them.
 
 A command that joins the house joins :func:`commands`. The review desk serves rather than ends, so its kills
 have a file of their own (``tests/review/kills.py``), which the whole attack runs as well
@@ -11,18 +13,24 @@ have a file of their own (``tests/review/kills.py``), which the whole attack run
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from threading import Lock
 from typing import Any
 
 import seqtruth as st
 from seqtruth import io
+from seqtruth.errors import SeqTruthWarning
 
 
 @dataclass(frozen=True)
@@ -37,20 +45,27 @@ class Command:
     kept: tuple[str, ...] = field(default=("kept",))
 
 
-def _aggregate(name: str, method: str, *more: str) -> Command:
+def _aggregate(name: str, method: str, *more: str, source: str = "crowd.conll") -> Command:
     """All outputs that the method has, with a checkpoint."""
-    words = ("aggregate", "{in}/crowd.conll", "-m", method, "-q", "--checkpoint", "{out}/kept")
     outputs = ["labels.conll", "report.html", "result.seqtruth"]
-    words += ("-o", "{out}/labels.conll", "--report", "{out}/report.html")
-    words += ("--save", "{out}/result.seqtruth")
+    words = ["aggregate", f"{{in}}/{source}", "-m", method, "-q", "--checkpoint", "{out}/kept"]
+    words += ["-o", "{out}/labels.conll", "--report", "{out}/report.html"]
+    words += ["--save", "{out}/result.seqtruth"]
     if "--tagger" in more:
         outputs.append("tagger.seqtruth")
-        words += ("--tagger", "{out}/tagger.seqtruth")
-    return Command(name, words, tuple(outputs), ("--resume",))
+        words += ["--tagger", "{out}/tagger.seqtruth"]
+    return Command(name, tuple(words), tuple(outputs), ("--resume",))
+
+
+def _deciding(name: str, output: str, *more: str) -> Command:
+    """A command that reads a saved result."""
+    words = (name, "{in}/result.seqtruth", *more, "-o", f"{{out}}/{output}")
+    return Command(name, words, (output,))
 
 
 def commands() -> list[Command]:
     """Every command that takes long or writes what somebody may have waited for."""
+    torch = importlib.util.find_spec("torch") is not None
     stream = ("aggregate", "{in}/crowd.parquet", "--engine", "stream", "-m", "ds", "-q")
     return [
         _aggregate("aggregate ds", "ds"),
@@ -58,6 +73,10 @@ def commands() -> list[Command]:
         _aggregate("aggregate aggslc", "aggslc:predictor=crf", "--tagger"),
         _aggregate("aggregate crf-ma", "crf-ma", "--tagger"),
         _aggregate("aggregate accord", "accord:predictor=crf", "--tagger"),
+        *(
+            [_aggregate("aggregate lstm-crowd", "lstm-crowd:max_iter=3", source="few.conll")]
+            * torch
+        ),
         Command(
             "aggregate stream",
             (*stream, "--checkpoint", "{out}/kept", "-o", "{out}/labels.parquet"),
@@ -80,8 +99,14 @@ def commands() -> list[Command]:
             ("tag", "{in}/tagger.seqtruth", "{in}/gold.conll", "-o", "{out}/tagged.jsonl"),
             ("tagged.jsonl",),
         ),
+        _deciding("report", "page.html"),
+        _deciding("triage", "queue.jsonl"),
+        _deciding("next", "plan.csv"),
+        _deciding("update", "updated.seqtruth", "{in}/more.conll"),
         Command(
-            "report", ("report", "{in}/result.seqtruth", "-o", "{out}/page.html"), ("page.html",)
+            "agreement",
+            ("agreement", "{in}/crowd.conll", "-q", "--json", "-o", "{out}/agreement.json"),
+            ("agreement.json",),
         ),
     ]
 
@@ -91,9 +116,13 @@ def prepare(place: Path, sentences: int = 200) -> None:
     data = st.datasets.load("demo")
     crowd = data.crowd[:sentences]
     io.write(crowd, place / "crowd.conll")
+    io.write(crowd[:12], place / "few.conll")
     io.write(crowd, place / "crowd.parquet", level="token")
     io.write(data.gold[:sentences], place / "gold.conll")
-    result = st.AggSLC(predictor=st.predictors.CRF(max_iter=5), max_iter=2).fit(crowd)
+    io.write(data.crowd[sentences : sentences + 20], place / "more.conll")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeqTruthWarning)
+        result = st.Accord(predictor=st.predictors.CRF(max_iter=5), max_iter=2).fit(crowd)
     assert result.tagger is not None
     result.save(place / "result.seqtruth", crowd=True)
     result.tagger.save(place / "tagger.seqtruth")
@@ -121,14 +150,44 @@ def content(path: Path) -> dict[str, bytes]:
 
 
 def whole(command: Command, inputs: Path, out: Path) -> tuple[dict[str, dict[str, bytes]], float]:
-    """What the command writes when nobody disturbs it, and how long that takes."""
+    """What the command writes when nobody disturbs it, and how much processor time that takes."""
     out.mkdir()
-    began = time.monotonic()
-    run = _started(command, inputs, out)
-    _, said = run.communicate(timeout=600)
+    run, seconds = _started(command, inputs, out), 0.0
+    while run.poll() is None:
+        seconds = max(seconds, processor_seconds(run.pid))
+        time.sleep(0.01)
+    said = run.stderr.read()
     if run.returncode:
         raise RuntimeError(f"{command.name} ended with {run.returncode}: {said[-2000:]}")
-    return {name: content(out / name) for name in command.outputs}, time.monotonic() - began
+    found = {name: content(out / name) for name in command.outputs}
+    shutil.rmtree(out)
+    return found, seconds
+
+
+def processor_seconds(process: int) -> float:
+    """What a process has used; 0 where it is gone."""
+    try:
+        after_name = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def used(seconds: float) -> Callable[[int], bool]:
+    """The moment when a process has used so much processor time."""
+    return lambda process: processor_seconds(process) >= seconds
+
+
+def writing(out: Path, command: Command, later: float) -> Callable[[int], bool]:
+    """The moment when it has begun to write outputs, or so little later."""
+
+    def begun(_: int) -> bool:
+        if all(path.name in command.kept for path in out.iterdir()):
+            return False
+        time.sleep(later)
+        return True
+
+    return begun
 
 
 def kill(
@@ -136,18 +195,17 @@ def kill(
     inputs: Path,
     out: Path,
     goal: dict[str, dict[str, bytes]],
-    seconds: float,
-    draw: Random,
-) -> list[str]:
-    """Start, kill, look, go on, compare; what was wrong."""
+    moment: Callable[[int], bool],
+) -> tuple[bool, list[str]]:
+    """Start, kill at a moment, look, go on, compare; whether it still ran, and what was wrong."""
     out.mkdir()
     wrong: list[str] = []
     run = _started(command, inputs, out)
-    try:
-        run.wait(draw.uniform(0.02, 1.0) * seconds)
-    except subprocess.TimeoutExpired:
-        run.kill()
+    while run.poll() is None and not moment(run.pid):
+        time.sleep(0.001)
+    run.kill()
     run.communicate()
+    killed = run.returncode == -signal.SIGKILL
     for name in command.outputs:
         if (out / name).exists() and content(out / name) != goal[name]:
             wrong.append(f"{name} was partial after the kill")
@@ -166,35 +224,37 @@ def kill(
     if left:
         wrong.append(f"left behind: {', '.join(left)}")
     shutil.rmtree(out)
-    return wrong
+    return killed, wrong
 
 
-def kills(place: Path, first: int, last: int, goals: dict[str, Any]) -> list[dict[str, Any]]:
-    """Kills number ``first`` to ``last - 1``; the commands take turns."""
-    found, all_commands = [], commands()
-    inputs = place / "in"
-    if not inputs.exists():
-        inputs.mkdir(parents=True)
-        prepare(inputs)
-    for number in range(first, last):
+class Kills:
+    """Kills by number; the commands take turns, and several may run at once."""
+
+    def __init__(self, place: Path) -> None:
+        self.place, self.inputs = place, place / "in"
+        self.inputs.mkdir(parents=True)
+        prepare(self.inputs)
+        self._goals: dict[str, tuple[dict[str, dict[str, bytes]], float]] = {}
+        self._locks = {command.name: Lock() for command in commands()}
+
+    def __call__(self, number: int) -> dict[str, Any]:
+        all_commands = commands()
         command = all_commands[number % len(all_commands)]
-        if command.name not in goals:
-            shutil.rmtree(place / "whole", ignore_errors=True)
-            whole(
-                command, inputs, place / "whole"
-            )  # compiles, so that the second run's time counts
-            shutil.rmtree(place / "whole")
-            goals[command.name] = whole(command, inputs, place / "whole")
-            shutil.rmtree(place / "whole")
-        goal, seconds = goals[command.name]
-        wrong = kill(
-            command, inputs, place / f"kill{number}", goal, seconds, Random(f"kill {number}")
-        )
-        found.append({"number": number, "command": command.name, "wrong": wrong})
-    return found
+        with self._locks[command.name]:
+            if command.name not in self._goals:
+                name = command.name.replace(" ", "-")
+                self._goals[command.name] = whole(command, self.inputs, self.place / name)
+        goal, seconds = self._goals[command.name]
+        out, draw = self.place / f"kill{number}", Random(f"kill {number}")
+        if number // len(all_commands) % 2:
+            moment = writing(out, command, draw.uniform(0.0, 0.02))
+        else:
+            moment = used(draw.uniform(0.02, 1.0) * seconds)
+        killed, wrong = kill(command, self.inputs, out, goal, moment)
+        return {"number": number, "command": command.name, "killed": killed, "wrong": wrong}
 
 
 if __name__ == "__main__":  # python -m tests.attack.kills FOLDER FIRST LAST
-    os.nice(5)
-    for one in kills(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), {}):
-        print(one)
+    one = Kills(Path(sys.argv[1]))
+    for number in range(int(sys.argv[2]), int(sys.argv[3])):
+        print(one(number), flush=True)

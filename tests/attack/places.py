@@ -434,9 +434,9 @@ def desk_kills(place: Path) -> list[str]:
     root = Path(__file__).parents[1]
     path = os.pathsep.join([str(root), str(root.parent / "src"), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        line, capture_output=True, cwd=root, env={**os.environ, "PYTHONPATH": path}, timeout=3000
+        line, capture_output=True, cwd=root, env={**os.environ, "PYTHONPATH": path}, timeout=6000
     )
-    if done.returncode or b"lost=0)" not in done.stdout:
+    if done.returncode or b" 0 lost" not in done.stdout:
         return [f"{done.stdout[-300:]!r} {done.stderr[-300:]!r}"]
     return []
 

@@ -11,7 +11,7 @@ import zipfile
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from seqtruth import io
 from seqtruth.data.crowd import Crowd
@@ -21,6 +21,14 @@ from tests.io.formats import small_files as small
 
 #: Larger files of the tools, and more of a format, are left out: many files are wanted, not large ones.
 LARGEST, SOME = 20_000, 6
+
+
+_SEMICOLONS = b"""sep=;
+task;worker;token_index;token;label
+s1;ann;0;a;O
+s1;ann;1;b;B-X
+s1;bob;0;a;O
+"""
 
 
 class Specimen(NamedTuple):
@@ -90,9 +98,16 @@ def _made() -> list[Specimen]:
         "doc.ann.json": small.tagtog_ann(entity), "doc.plain.html": small.TAGTOG_HTML,
         "annotations-legend.json": small.TAGTOG_LEGEND,
     }  # fmt: skip
+    texts = [
+        {"id": "s1", "text": "Zoë Smith ran.", "annotations": {"ann": [[0, 9, "PER"]], "bob": []}},
+        {"id": "s2", "text": "in Ames", "document": "d",
+         "annotations": {"ann": [{"start": 3, "end": 7, "label": "LOC"}], "bob": None}},
+    ]  # fmt: skip
     gold = b"-DOCSTART- -X- O\n\nEU B-ORG\nrejects O\n\nPeter B-PER\nBlackburn I-PER\n"
     return [
         Specimen("conll", {"gold.conll": gold}),
+        *(Specimen("jsonl", {"a.jsonl": _lines(some)}) for some in (texts, texts[:1] * 2)),
+        Specimen("csv", {"a.csv": _SEMICOLONS}),
         Specimen("conll", {"gold.conll.gz": gzip.compress(gold)}),
         Specimen("mturk", {"a.csv": small.MTURK}),
         Specimen("sagemaker", {"a.manifest": small.MANIFEST}),
@@ -119,6 +134,10 @@ def _made() -> list[Specimen]:
         Specimen("catma", {"project.zip": _zipped(catma)}),
         Specimen("tagtog", {"export.zip": _zipped(tagtog)}),
     ]
+
+
+def _lines(records: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(one, ensure_ascii=False).encode() + b"\n" for one in records)
 
 
 def _zipped(files: dict[str, bytes]) -> bytes:

@@ -66,6 +66,13 @@ def test_tags_outside_the_labels_are_refused(saved: dict[str, Path], tmp_path: P
         st.Result.load(path)
 
 
+def test_tags_of_another_width_are_the_same_tags(saved: dict[str, Path], tmp_path: Path) -> None:
+    """A result whose tags take eight bytes each, as another program may write them."""
+    tags = _read(members(saved["result"])["tags.npy"]).astype(np.int64)
+    path = _with(saved["result"], "tags", tags, tmp_path / "x.result")
+    assert str(st.Result.load(path)) == str(st.Result.load(saved["result"]))
+
+
 def test_a_chain_for_more_labels_is_refused(saved: dict[str, Path], tmp_path: Path) -> None:
     path = _with(saved["tagger"], "chain", np.zeros((102, 100), np.float32), tmp_path / "x.tagger")
     with pytest.raises(SeqTruthError, match="chain has shape"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,8 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-#: Seconds without an answer after which a job is called a hang; and those a worker may take to begin.
-HANG, BEGIN = 10.0, 600.0
+from tests.attack import alarm
+
+#: Seconds of processor time after which a job is called a hang, and seconds without any answer, which also
+#: find a job that waits for ever; those are many, because a busy machine may have no time for us.
+HANG, SILENCE = 10.0, 600.0
 BATCH = 500
 
 
@@ -59,7 +63,7 @@ class Worker:
     def __init__(self, environment: dict[str, str], program: str = "tests.attack.worker") -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", program],
-            env={**os.environ, **environment},
+            env={**os.environ, "SEQTRUTH_ATTACK_HANG": str(HANG), **environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -67,8 +71,13 @@ class Worker:
         )
         self.lines: queue.Queue[str | None] = queue.Queue()
         self.errors: list[str] = []
-        threading.Thread(target=self._listen, daemon=True).start()
-        threading.Thread(target=self._hear_errors, daemon=True).start()
+        self.folder: Path | None = None
+        self._threads = [
+            threading.Thread(target=heard, daemon=True)
+            for heard in (self._listen, self._hear_errors)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
@@ -84,7 +93,7 @@ class Worker:
     def ask(self, kind: str, first: int, last: int) -> Iterator[dict[str, Any]]:
         """Answers to jobs; the last one may be that the process crashed or hangs."""
         assert self.process.stdin is not None
-        number, patience = first, BEGIN
+        number = first
         try:
             self.process.stdin.write(f"{kind} {first} {last}\n")
             self.process.stdin.flush()
@@ -92,52 +101,36 @@ class Worker:
             pass  # it is dead, which is heard below
         while number < last:
             try:
-                line = self._answer(patience)
+                line = self.lines.get(timeout=SILENCE)
             except queue.Empty:
                 self.stop()
-                yield {"number": number, "said": "hang", "ms": 1000 * patience}
+                yield {"number": number, "said": "hang", "ms": 0.0, "error": "no answer"}
                 return
             if line is None:
-                code = self.process.wait()
-                name = signal.Signals(-code).name if code < 0 else f"exit {code}"
-                yield {
-                    "number": number,
-                    "said": "crash",
-                    "ms": 0.0,
-                    "error": name,
-                    "trace": "".join(self.errors)[-2000:],
-                }
+                yield {"number": number, "ms": 0.0, **self._death()}
                 return
             answer = json.loads(line)
-            if "warm" in answer:
-                patience = HANG
+            if "ready" in answer:
+                self.folder = Path(answer["ready"])
             elif "number" in answer:
                 number = answer["number"] + 1
                 yield answer
 
-    def _answer(self, patience: float) -> str | None:
-        """The next line; on a busy machine a job may wait for its turn, which is no hang."""
-        used = self._processor_seconds()
-        for _ in range(int(BEGIN / HANG)):
-            try:
-                return self.lines.get(timeout=patience)
-            except queue.Empty:
-                if self._processor_seconds() - used >= patience / 2 or patience > HANG:
-                    raise
-        raise queue.Empty
-
-    def _processor_seconds(self) -> float:
-        try:
-            after_name = (
-                Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-            )
-        except OSError:
-            return 0.0
-        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
+    def _death(self) -> dict[str, Any]:
+        """Why the process ended: it crashed, or used more processor time than it may."""
+        code = self.process.wait()
+        name = signal.Signals(-code).name if code < 0 else f"exit {code}"
+        self.stop()
+        said = "hang" if code == -alarm.SIGNAL else "crash"
+        return {"said": said, "error": name, "trace": "".join(self.errors)[-2000:]}
 
     def stop(self) -> None:
         self.process.kill()
         self.process.wait()
+        for thread in self._threads:
+            thread.join(10)
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def attack(

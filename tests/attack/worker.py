@@ -1,11 +1,14 @@
 """Does jobs one after the other in a process that may crash, hang or run out of memory.
 
-A line ``KIND FIRST LAST`` on standard input asks for jobs; every job is answered by a line of JSON.
+A line ``KIND FIRST LAST`` on standard input asks for jobs; every job is answered by a line of JSON. A job
+that hangs ends the process (:mod:`tests.attack.alarm`); ``$SEQTRUTH_ATTACK_HANG`` is how many seconds of
+processor time it may use.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
 import sys
@@ -14,7 +17,7 @@ import traceback
 from pathlib import Path
 from tempfile import mkdtemp
 
-from tests.attack import jobs
+from tests.attack import alarm, jobs
 from tests.attack.specimens import Specimen
 
 #: Memory that a job may take beyond what the process has at its start; small files never need as much.
@@ -25,7 +28,8 @@ def main() -> None:
     room = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
     base = Path(mkdtemp(prefix="seqtruth-attack-", dir=room))
     print(json.dumps({"ready": str(base)}), flush=True)
-    bounded = False
+    bounded, hang = False, float(os.environ["SEQTRUTH_ATTACK_HANG"])
+    alarm.ready()
     for line in sys.stdin:
         kind, first, last = line.split()
         jobs.specimens() if kind == "inputs" else jobs.saved()
@@ -34,7 +38,7 @@ def main() -> None:
             bounded = True
         print(json.dumps({"warm": kind}), flush=True)
         for number in range(int(first), int(last)):
-            print(json.dumps(_one(kind, number, base / "x")), flush=True)
+            print(json.dumps(_one(kind, number, base / "x", hang)), flush=True)
     shutil.rmtree(base, ignore_errors=True)
 
 
@@ -44,14 +48,17 @@ def _bound_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def _one(kind: str, number: int, place: Path) -> dict[str, object]:
+def _one(kind: str, number: int, place: Path, hang: float) -> dict[str, object]:
     place.mkdir(parents=True)
-    began = time.perf_counter()
+    began = time.process_time()
     try:
-        answer: dict[str, object] = {"said": jobs.run(kind, number, place)}
+        with alarm.at_most(hang):
+            answer: dict[str, object] = {"said": jobs.run(kind, number, place)}
+        used = time.process_time() - began
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
+        used = time.process_time() - began
         where = traceback.extract_tb(error.__traceback__)[-1]
         answer = {
             "said": "nameless" if "does not name the file" in str(error) else "traceback",
@@ -62,7 +69,7 @@ def _one(kind: str, number: int, place: Path) -> dict[str, object]:
         if kind == "inputs":
             answer["smallest"] = _smallest(number, place, type(error)).decode("latin-1")
     shutil.rmtree(place, ignore_errors=True)
-    return {"number": number, "ms": round(1000 * (time.perf_counter() - began), 1), **answer}
+    return {"number": number, "ms": round(1000 * used, 1), **answer}
 
 
 def _smallest(number: int, place: Path, kind: type[BaseException], seconds: float = 4.0) -> bytes:

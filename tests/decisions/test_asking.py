@@ -12,7 +12,7 @@ import seqtruth as st
 from seqtruth.data.origin import Origin
 from seqtruth.decisions import annotators, explain, next_labels
 from seqtruth.decisions.costs import costs_of
-from seqtruth.decisions.mistakes import mistakes_of
+from seqtruth.decisions.mistakes import Compared
 from seqtruth.decisions.model import ask
 from seqtruth.decisions.next_labels import gains_of
 from seqtruth.errors import DataError, InputError, ParameterError
@@ -160,7 +160,11 @@ def test_habits_of_a_cast_with_known_vices() -> None:
     cast = "careful:2,misser,boundary,confuser"
     crowd = st.simulate(data.gold.as_crowd(), cast, seed=1)
     habits = dict(
-        zip(crowd.annotators, mistakes_of(crowd, data.gold.recode(crowd.scheme).tags), strict=True)
+        zip(
+            crowd.annotators,
+            Compared(crowd, data.gold.recode(crowd.scheme).tags).habits(),
+            strict=True,
+        )
     )
 
     def told(stem: str) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +43,14 @@ def test_triage_prints_and_writes(
     out = tmp_path / "queue.csv"
     assert main(["triage", str(saved), "--accept", "0.8", "-o", str(out), "-n", "7"]) == 0
     assert len(out.read_text().splitlines()) == 8
-    assert "nothing can be promised" in capsys.readouterr().err
+    shown = capsys.readouterr().out
+    assert "No precision of spans can be promised as it is." in shown
+    assert "--sample" in shown
+    drawn = tmp_path / "sample.csv"
+    assert main(["triage", str(saved), "--sample", "9", "-o", str(drawn)]) == 0
+    assert "9 sentences drawn at random" in capsys.readouterr().err
+    assert len(drawn.read_text().splitlines()) == 10
+    assert main(["triage", str(saved), "--sample", "9"]) == 2
     found = _json(capsys, "triage", str(saved), "--accept", "0.8", "-n", "3")
     assert len(found["queue"]) == 3  # type: ignore[arg-type]
 
@@ -114,3 +124,141 @@ def test_explain_and_annotators(saved: Path, capsys: pytest.CaptureFixture[str])
     assert "misses" in shown
     rows = _json(capsys, "annotators", str(saved))["annotators"]
     assert len(rows) == demo().crowd.n_annotators  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", ["mv", "bsc-seq", "accord:predictor=none"])
+def test_commands_on_the_page_run_as_printed(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    early, late = parted(demo().crowd, 0.05)
+    st.write(late, "new.conll")
+    result = st.aggregate(early, method)
+    result.save("my result.seqtruth", crowd=True)
+    result.report("page.html", saved="my result.seqtruth")
+    page = Path("page.html").read_text()
+    found = {
+        html.unescape(re.sub("<[^>]*>", "", one)).replace(" SENTENCE", " 3")
+        for one in re.findall("<code>(.*?)</code>", page)
+    }
+    commands = sorted(one for one in found if re.match("seqtruth (?!aggregate)", one))
+    assert len(commands) >= (4 if method == "mv" else 6)
+    for command in commands:
+        assert main(shlex.split(command)[1:]) == 0, command
+
+
+def test_a_saved_result_knows_how_far_its_annotators_agree(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "crowd.conll"
+    st.write(demo().crowd, source)
+    assert main(["agreement", str(source), "--resamples", "0"]) == 0
+    by_file = capsys.readouterr().out
+    assert main(["agreement", str(saved), "--resamples", "0"]) == 0
+    assert capsys.readouterr().out == by_file
+    assert "Agreement is moderate: alpha 0.4" in by_file
+    fitted("mv").save(tmp_path / "bare.seqtruth")
+    assert main(["agreement", str(tmp_path / "bare.seqtruth")]) == 2
+
+
+def test_where_nobody_is_left_to_be_asked_it_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = {name: [["B-X", "O"], ["O", "B-X"]] * 20 for name in "abc"}
+    crowd = st.Crowd.of(labels, [["u", "v"], ["w", "x"]] * 20)
+    st.aggregate(crowd, "ds").save(tmp_path / "r.seqtruth", crowd=True)
+    assert main(["next", str(tmp_path / "r.seqtruth")]) == 0
+    assert "there is nobody to ask" in capsys.readouterr().err
+
+
+def _export(path: Path, n: int = 30) -> None:
+    """A Label Studio export with marks that overlap."""
+
+    def result(start: int, end: int, label: str) -> dict[str, object]:
+        value = {"start": start, "end": end, "labels": [label]}
+        return {"from_name": "l", "to_name": "t", "type": "labels", "value": value}
+
+    marks = [result(0, 3, "PER"), result(0, 7, "EVENT")]
+    tasks = [
+        {
+            "id": 100 + i,
+            "data": {"text": f"Ada ran {i}-odd miles."},
+            "annotations": [
+                {"completed_by": who, "result": marks[: 1 + (i + who) % 2]} for who in (1, 2, 3)
+            ],
+        }
+        for i in range(n)
+    ]
+    path.write_text(json.dumps(tasks))
+
+
+def test_layers_are_counted_once_and_refused_with_a_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export, saved, out = (tmp_path / name for name in ("e.json", "r.seqtruth", "q.json"))
+    _export(export)
+    page = tmp_path / "r.html"
+    more = [
+        "-o",
+        str(tmp_path / "l.jsonl"),
+        "-m",
+        "ds",
+        "--save",
+        str(saved),
+        "--report",
+        str(page),
+    ]
+    assert main(["aggregate", str(export), *more]) == 0
+    assert "3.0</b>" in page.read_text() or ">3.0<" in page.read_text()  # annotators a sentence
+    capsys.readouterr()
+    assert main(["triage", str(saved)]) == 0
+    assert "30 of 30 sentences are left" in capsys.readouterr().out
+    assert _json(capsys, "annotators", str(saved))["annotators"][0]["sentences"] == 30  # type: ignore[index]
+    for command in (["explain", str(saved), "100"], ["next", str(saved)]):
+        assert main(command) == 2
+        assert "with --overlap longest" in capsys.readouterr().err
+    assert main(["update", str(saved), str(export), "-o", str(out)]) == 2
+    assert "aggregate the old labels and the new ones together" in capsys.readouterr().err
+    assert main(["update", str(saved), "--withdraw", "3", "--retrain", "-o", str(out)]) == 0
+
+
+def test_the_queue_goes_to_a_tool_in_its_order_and_tasks_are_explained_by_their_ids(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export, saved, out = (tmp_path / name for name in ("e.json", "r.seqtruth", "q.json"))
+    _export(export)
+    more = [
+        "-o",
+        str(tmp_path / "l.jsonl"),
+        "-m",
+        "ds",
+        "--overlap",
+        "longest",
+        "--save",
+        str(saved),
+    ]
+    assert main(["aggregate", str(export), *more]) == 0
+    found = _json(capsys, "triage", str(saved), "-o", str(out), "--to", "label-studio", "-n", "5")
+    order = [item["document"] for item in found["queue"]]  # type: ignore[attr-defined]
+    assert [str(task["id"]) for task in json.loads(out.read_text())] == order
+    assert all("-odd miles." in item["text"] for item in found["queue"])  # type: ignore[attr-defined]
+    assert main(["explain", str(saved), "105"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("105#1") and "Ada ran 5-odd miles.\n" in shown
+    assert main(["triage", str(saved), "--to", "label-studio", "-o", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "--sample" not in shown or "--to label-studio -o check.json" in shown
+
+
+def test_where_accord_counts_votes_it_is_not_advised_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export, saved = tmp_path / "e.json", tmp_path / "r.seqtruth"
+    _export(export, 3)
+    more = ["-o", str(tmp_path / "l.jsonl"), "--overlap", "longest", "--save", str(saved)]
+    assert main(["aggregate", str(export), *more]) == 0
+    for command in (["explain", str(saved), "100"], ["next", str(saved)]):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        assert "the plain vote, which accord chose on so few labels, keeps no model" in said
+        assert "aggregate with bsc-seq, ds or mace" in said

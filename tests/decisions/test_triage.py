@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import seqtruth as st
-from seqtruth.decisions import queue, triage, write_queue
-from seqtruth.decisions.triage import Verdicts, _share
+from seqtruth.decisions import queue, sample, triage, write_queue
+from seqtruth.decisions.precision import Claims
+from seqtruth.decisions.promises import Grounds, Share, Verdicts
+from seqtruth.decisions.returned import on_own_tokens
 from seqtruth.errors import ParameterError
 from tests.decisions.material import demo, fitted
 
@@ -28,6 +30,16 @@ def _people() -> st.Result:
     return replace(result, provenance={**result.provenance, "copies": []})
 
 
+def _share(
+    sure: np.ndarray, known: int, right: np.ndarray, level: float, **more: np.ndarray
+) -> Share:
+    """What is promised of spans with these confidences, the first of them known; one in a sentence."""
+    zero = np.zeros(len(sure), np.int64)
+    claims = Claims(sure, zero, zero + 1, zero, np.arange(len(sure)))._replace(**more)
+    verdicts = Verdicts(np.arange(known), right[:known])
+    return Grounds("spans", claims, verdicts, "", 1.0).share(level)
+
+
 @given(
     some.lists(some.floats(0, 1), min_size=1, max_size=40),
     some.floats(0.05, 0.95),
@@ -35,8 +47,8 @@ def _people() -> st.Result:
 )
 def test_more_precision_accepts_fewer(sure: list[float], one: float, other: float) -> None:
     low, high = sorted((one, other))
-    nothing = Verdicts(np.zeros(0, np.int64), np.zeros(0, np.bool_), np.zeros(len(sure), np.int64))
-    many, few = (_share(np.array(sure), nothing, level, "", "spans") for level in (low, high))
+    nothing = np.zeros(0, np.bool_)
+    many, few = (_share(np.array(sure), 0, nothing, level) for level in (low, high))
     assert not (few.accepted & ~many.accepted).any()
     if few.accepted.any():
         assert np.array(sure)[few.accepted].mean() >= high
@@ -46,10 +58,8 @@ def test_a_promise_is_kept_where_confidences_are_true() -> None:
     draw = np.random.default_rng(0)
     sure = draw.uniform(0.3, 1.0, 4000)
     right = draw.random(4000) < sure
-    at = np.arange(300)
-    verdicts = Verdicts(at, right[at], np.zeros(4000, np.int64))
     for level in (0.7, 0.8, 0.9):
-        found = _share(sure, verdicts, level, "", "spans")
+        found = _share(sure, 300, right, level)
         assert found.promised
         assert right[300:][found.accepted[300:]].mean() >= level - 0.02
 
@@ -58,9 +68,54 @@ def test_known_labels_correct_confidences_that_boast() -> None:
     draw = np.random.default_rng(1)
     sure = draw.uniform(0.9, 1.0, 3000)
     right = draw.random(3000) < 0.7
-    verdicts = Verdicts(np.arange(400), right[:400], np.zeros(3000, np.int64))
-    assert not _share(sure, verdicts, 0.9, "", "spans").promised
-    assert _share(sure, verdicts, 0.6, "", "spans").promised
+    assert not _share(sure, 400, right, 0.9).promised
+    assert _share(sure, 400, right, 0.6).promised
+    high = _share(sure, 400, right, 0.9)
+    assert high.offer is not None
+    assert 0.55 <= high.offer.precision <= 0.72
+    assert high.needed is None  # 70 % are right, however many are looked at
+
+
+def test_witnesses_tell_where_confidences_do_not() -> None:
+    draw = np.random.default_rng(2)
+    seen, witnesses = np.full(4000, 5), draw.integers(0, 6, 4000)
+    right = draw.random(4000) < np.where(witnesses >= 3, 0.95, 0.6)
+    sure = np.full(4000, 0.9)
+    assert not _share(sure, 800, right, 0.85).promised
+    found = _share(sure, 800, right, 0.85, witnesses=witnesses, seen=seen)
+    assert found.promised
+    assert witnesses[found.accepted].min() >= 3
+    assert right[found.accepted].mean() >= 0.93
+
+
+def test_what_can_be_promised_instead_and_what_it_would_take() -> None:
+    draw = np.random.default_rng(3)
+    sure = np.where(draw.random(5000) < 0.4, 0.985, draw.uniform(0.5, 0.9, 5000))
+    right = draw.random(5000) < sure
+    unaided = _share(sure, 0, right, 0.95)
+    assert not unaided.promised
+    assert unaided.offer is not None
+    assert unaided.offer.precision == 0.9
+    assert unaided.needed == 342  # 1.5 standard errors within half of 5 %, for half of the spans
+    few = _share(sure, 80, right, 0.95)
+    assert not few.promised
+    assert few.needed is None or few.needed > 80
+    many = _share(sure, 2000, right, 0.95)
+    assert many.promised
+    assert right[many.accepted].mean() >= 0.93
+
+
+def test_few_known_labels_take_nothing_away_unless_they_speak_against_it() -> None:
+    sure = np.tile([0.97, 0.6], 500)
+    good = np.tile([True, False], 500)
+    assert _share(sure, 60, good, 0.9).promised
+    assert not _share(sure, 60, np.zeros(1000, np.bool_), 0.9).promised
+
+
+def test_nothing_that_is_likelier_wrong_is_accepted() -> None:
+    sure = np.concatenate([np.full(990, 0.99), np.full(10, 0.3)])
+    found = _share(sure, 0, np.zeros(0, np.bool_), 0.8)
+    assert found.accepted.sum() == 990
 
 
 def test_it_says_what_it_cannot_promise() -> None:
@@ -139,3 +194,29 @@ def test_cells_are_no_formulas(tmp_path: Path) -> None:
     from seqtruth.decisions.queue import _csv
 
     assert "'=HYPERLINK" in _csv([item])
+
+
+@pytest.mark.parametrize("format", ["label-studio", "prodigy", "doccano", "argilla"])
+def test_a_sample_comes_back_from_a_tool(format: str, tmp_path: Path) -> None:
+    result = fitted("bsc-seq")
+    found = triage(result, 0.8)
+    items = sample(found, 40, seed=3)
+    path = tmp_path / f"sample.{'jsonl' if format in ('prodigy', 'doccano') else 'json'}"
+    assert write_queue(found, path, format, items=items) == 40
+    roles = {"roles": ["model"]} if format == "label-studio" else {}
+    checked = st.read(path, format, **roles).labelling()  # somebody agrees with all of it
+    own = on_own_tokens(result, checked)
+    ids = result.corpus.sentence_ids.to_pylist()
+    drawn = {ids.index(item.sentence) for item in items}
+    assert set(np.flatnonzero(own.labelled)) == drawn
+    there = np.repeat(own.labelled, np.diff(result.corpus.token_offsets))
+    spelled = [own.scheme.labels[tag] for tag in own.tags[there]]
+    assert spelled == [result.scheme.labels[tag] for tag in result.tags[there]]
+    told = triage(result, 0.8, checked)
+    assert told.spans.checked >= 20
+    assert told.sentences.checked == 40
+    assert told.known.sum() == 40
+    now = result.update(known=checked)
+    assert now.fitted is not None
+    assert (now.fitted.known >= 0).sum() == there.sum()
+    assert on_own_tokens(result, demo().gold) is demo().gold

@@ -10,6 +10,7 @@ import pytest
 import seqtruth as st
 from seqtruth.data.labelling import Labelling
 from seqtruth.errors import DataError, ParameterError
+from seqtruth.metrics.annotators import annotator_scores
 from tests.decisions.material import QUICK, demo, fitted, parted, some_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::seqtruth.errors.SeqTruthWarning")
@@ -36,6 +37,19 @@ def test_new_labels_end_near_the_refit(method: str) -> None:
         assert abs(now.evaluate(data.gold).f1 - refit.evaluate(data.gold).f1) < 0.015
     assert np.abs(now.annotators.weight - refit.annotators.weight).max() < 0.03
     assert now.annotators.sentences.tolist() == refit.annotators.sentences.tolist()
+
+
+@pytest.mark.parametrize("method", QUICK)
+@pytest.mark.parametrize("reach", ["near", "all", "settle"])
+def test_agreement_is_what_counting_everything_again_says(method: str, reach: str) -> None:
+    early, late = parted(demo().crowd, 0.05)
+    whole = late[np.unique(late.row_sentence)]
+    now = st.aggregate(early, method).update(whole, reach=reach)
+    gone = now.annotators.names[0]
+    for result in (now, now.update(withdraw=[gone], reach=reach), now.update(remove=whole)):
+        assert result.crowd is not None
+        again = annotator_scores(result.crowd, result).f1
+        assert result.annotators.agreement.tolist() == pytest.approx(again.tolist(), nan_ok=True)
 
 
 @pytest.mark.parametrize("method", QUICK)

@@ -11,6 +11,7 @@ SETTINGS = {
     "bsc-seq-if": "text_features=false",
     "optsla": "prediction=cross-fit;max_iter=2;folds=2",
     "aggslc": "max_iter=3;folds=3",
+    "accord": "predictor=crf",
 }
 
 

@@ -29,7 +29,7 @@ def run(*arguments: object) -> int:
 def test_most_methods_run_everywhere() -> None:
     names = {spec.partition(":")[0] for spec in EVERYWHERE}
     bayes = {"ds", "hmm-crowd", "bsc-seq", "bsc-seq-if", "bsc-cm", "bsc-cv", "bsc-spam", "bsc-acc"}
-    assert names == bayes | {"mv", "crh", "catd", "aggslc", "optsla"}
+    assert names == bayes | {"mv", "crh", "catd", "aggslc", "optsla", "accord"}
 
 
 @pytest.mark.parametrize("method", EVERYWHERE)
@@ -73,7 +73,7 @@ def test_a_tagger_from_a_streamed_table(tmp_path: Path) -> None:
         (["--engine", "cloud"], "--engine must be one of memory, stream, spark"),
         (["--engine", "stream", "--report", "r.html"], "--report needs the whole crowd in memory"),
         (["--engine", "stream", "--abstain", "O"], "--abstain needs the whole crowd in memory"),
-        (["--engine", "stream"], "needs all of it in memory"),
+        (["--engine", "stream", "-m", "mace"], "needs all of it in memory"),
         (["--engine", "stream", "-m", "optsla"], "set prediction to cross-fit"),
         (["--engine", "stream", "-m", "hmm-crowd"], "set text_features=False"),
         (["--engine", "stream", "-m", "mv", "-o", "truth.conll"], "written as Parquet"),

@@ -41,7 +41,9 @@ def packed_batches(table: pa.Table, crowd: Crowd, batch: int, limit: int) -> lis
     runs = pa.Table.from_batches(
         [
             packed.cut(rows, layout)
-            for rows in table.combine_chunks().to_batches(max_chunksize=batch)
+            for rows in packed.joined(
+                table.combine_chunks().to_batches(max_chunksize=batch), n_rows=limit
+            )
         ],
         layout.runs,
     )

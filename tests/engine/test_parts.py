@@ -209,7 +209,7 @@ def test_what_parts_cannot_do() -> None:
     crowd = small_crowd()
     parts = Slices(crowd, [5])
     with pytest.raises(ParameterError, match=r"in memory.*use one of mv, ds, crh, catd, bsc-seq"):
-        st.Accord().fit(parts)
+        st.MACE().fit(parts)
     with pytest.raises(ParameterError, match="set prediction to cross-fit"):
         st.OptSLA(predictor=st.predictors.CRF()).fit(parts)
     with pytest.raises(ParameterError, match="known beforehand"):

@@ -241,7 +241,8 @@ def test_more_partitions_than_tasks_and_an_annotator_without_labels(spark):
     assert np.array_equal(parts.add_up(losses)["losses"], losses(crowd)["losses"])
 
 
-def test_unanimous_labels_of_one_big_document_come_back(spark):
+def test_unanimous_labels_of_one_big_document_come_back(spark, monkeypatch):
+    monkeypatch.setattr(engine, "PARTITION_ROWS", 100)
     rng = np.random.default_rng(3)
     tags = [["O", "B-PER", "I-PER"][: n + 1] for n in rng.integers(0, 3, 200)]
     words = [["w"] * len(sentence) for sentence in tags]

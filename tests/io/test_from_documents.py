@@ -283,3 +283,12 @@ def test_json_lines_keep_layers_and_pieces(
     assert [[(o.annotator, o.marks) for o in some] for some in first] == [
         [(o.annotator, o.marks) for o in some] for some in second
     ]
+
+
+@pytest.mark.parametrize(
+    ("id", "annotator", "label"), [("\ud800", "a", "X"), ("d", "\ud800", "X"), ("d", "a", "\udfff")]
+)
+def test_names_that_no_file_can_hold(id: str, annotator: str, label: str) -> None:
+    made = Document(id, "Ann ran", (Opinion(annotator, (Mark(0, 3, label),)),))
+    with pytest.raises(InputError, match=r"x\.json: .* is no text"):
+        documents_to_crowd([made], "x.json", Notes(), Cutting())

@@ -127,8 +127,10 @@ def test_gzip_and_byte_order_mark(tmp_path: Path):
     path.write_bytes(gzip.compress(b'[{"a": 1}]' * 99)[:-12])
     with pytest.raises(InputError, match=r"damaged|after the end"):
         list(json_records(path))
-    path.write_bytes("[]".encode("utf-16"))
-    with pytest.raises(InputError, match="UTF-16"):
+    path.write_bytes('[{"a": "é😀"}]'.encode("utf-16"))
+    assert [record.value for record in json_records(path)] == [{"a": "é😀"}]
+    path.write_bytes('[{"a": "é😀"}]'.encode("utf-16")[:-1])
+    with pytest.raises(InputError, match="not the UTF-16 that its byte-order mark says"):
         list(json_records(path))
 
 

@@ -294,3 +294,22 @@ def test_columns_without_values() -> None:
             for odd in (nothing, mapped):
                 with suppress(InputError):
                     assert io.read(pa.table({**columns, name: odd})).n_sentences == 1
+
+
+@pytest.mark.parametrize("mark", [",", ";", "|"])
+@pytest.mark.parametrize("before", ["", "sep={}\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_tables_as_spreadsheets_write_them(
+    tmp_path: Path, mark: str, before: str, encoding: str
+) -> None:
+    path = tmp_path / "a.csv"
+    lines = ["task,worker,token_index,token,label", "s1,Zoë,0,Köln,B-LOC", "s1,Zoë,1,😀,O"]
+    text = before.format(mark) + "".join(line.replace(",", mark) + "\r\n" for line in lines)
+    path.write_bytes(text.encode(encoding))
+    crowd = io.read(path)
+    assert (crowd.annotators, crowd.corpus.words(0)) == (("Zoë",), ["Köln", "😀"])
+    path.write_bytes((text + f"s1{mark}bob\r\n").encode(encoding))
+    with pytest.raises(
+        InputError, match=rf"a\.csv:{4 + bool(before)}: 2 columns where the header has 5"
+    ):
+        io.read(path)

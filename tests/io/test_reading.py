@@ -142,3 +142,10 @@ def test_tokeniser_covers_all_but_white_space() -> None:
     tokens = tokenise(text, {3})
     assert "".join(text[a:b] for a, b in tokens) == "".join(c for c in text if not c.isspace())
     assert all(b == c or text[b:c].isspace() for (_, b), (c, _) in zip(tokens, tokens[1:]))  # noqa: B905, RUF007
+
+
+def test_spans_as_triples(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "Ann ran", "annotations": {"a": [[0, 3, "PER"]], "b": []}}\n')
+    crowd = io.read(path)
+    assert [crowd.scheme.labels[tag] for tag in crowd.labelling(0).tags] == ["B-PER", "O"]

@@ -60,7 +60,8 @@ def test_counts_against_a_loop() -> None:
     from seqtruth.methods import dependence
 
     crowd = st.simulate(small_crowd().select_annotators(["w0"]), "sloppy:2,confuser:2,misser")
-    pairs = dependence._count_pairs(Marked(crowd))
+    sums = dependence.pair_sums(Marked(crowd))
+    pairs = dependence._Pairs(*(sums + sums.transpose(0, 2, 1)))
     outside, n = crowd.scheme.outside, crowd.n_annotators
     tags = np.stack([crowd.labelling(w).tags for w in range(n)])
     for p in range(n):

@@ -384,6 +384,22 @@ def test_silent_sources() -> None:
     assert np.isnan(found.per_type["LOC"]["alpha_u"].value)
 
 
+def test_a_source_that_is_silent_on_a_type_changes_nothing_of_its_spans() -> None:
+    """What a gazetteer of PER leaves unmarked is no gap to measure others' LOC by."""
+    words = [["Ann", "in", "New", "Ames", "now"], ["Bo", "Li", "left", "Old", "Ames"]]
+    people = {
+        "p": [["B-PER", "O", "B-LOC", "I-LOC", "O"], ["B-PER", "I-PER", "O", "B-LOC", "I-LOC"]],
+        "q": [["B-PER", "O", "O", "B-LOC", "O"], ["B-PER", "O", "O", "B-LOC", "I-LOC"]],
+    }
+    rule = [["B-PER", "O", "O", "O", "O"], ["B-PER", "I-PER", "O", "O", "O"]]
+    crowd = Crowd.of({**people, "rule": rule}, words, "iob2")
+    silent = np.zeros((3, 2), np.bool_)
+    silent[2] = [kind == "LOC" for kind in crowd.scheme.types]
+    among_two = agreement(Crowd.of(people, words, "iob2")).per_type["LOC"]["alpha_u"].value
+    assert agreement(crowd, silent=silent).per_type["LOC"]["alpha_u"].value == among_two
+    assert agreement(crowd).per_type["LOC"]["alpha_u"].value < among_two
+
+
 def test_blanks_order_and_duplicates_do_not_matter(tmp_path) -> None:
     """Marks with blanks at their edges, twice, in any order: the same crowd, so the same agreement."""
     text = "Ann Lee met Bo in Ames."

@@ -37,6 +37,8 @@ def test_one_table_with_regrets_that_goes_on_after_a_stop(work: Workshop) -> Non
     for row in rows:
         best, mine = float(row["best other"]), float(row["default"])
         assert float(row["regret"]) == pytest.approx(best - mine, abs=0.01)
+        low, high = float(row["regret low"]), float(row["regret high"])
+        assert low <= float(row["regret"]) <= high and high - low < 60
         assert best >= max(float(row["mv"]), float(row["ds"])) - 0.01
         assert f"| {row['set']} | {float(row['mv']):.1f} |" in page
     assert "`bc5cdr`: not run" in page and "seqtruth reproduce regimes --quick" in page

@@ -19,6 +19,8 @@ from seqtruth.paper.grid import Block, table_section
 from seqtruth.paper.runs import Run
 from seqtruth.paper.systems import MV
 
+pytestmark = pytest.mark.xdist_group("reproduce")  # what they look at is made once
+
 
 def seeded(spec: str, seed: int) -> Aggregator:
     return make_method(spec, seed=seed)
@@ -114,7 +116,7 @@ def test_interrupted_it_goes_on_and_then_recomputes_nothing(
     reproduce("table3", elsewhere)
     assert elsewhere.made == 0
     assert (everything / "table3.md").read_bytes() == page
-    for name in ("table3.csv", "table3-bootstrap.csv", "table3-synthetic-O-is-silence.svg"):
+    for name in ("table3.csv", "table3-bootstrap.csv", "table3-synthetic-silence-found.svg"):
         both = [folder / "reproduction" / name for folder in (tmp_path, everything)]
         assert both[0].read_bytes() == both[1].read_bytes()
 

@@ -1,10 +1,12 @@
 """Kill the server at random moments under two simulated reviewers; count what was confirmed and is gone.
 
-``python -m review.kills 200`` from the folder ``tests`` (``make kills``).
+``python -m review.kills 200`` from the folder ``tests`` (``make kills``): so often with decisions in SQLite,
+and as often with decisions in PostgreSQL where that is installed.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import random
 import signal
 import sys
@@ -18,6 +20,7 @@ from typing import NamedTuple
 import httpx
 
 import seqtruth as st
+from review.databases import binaries, cluster
 from review.running import Server, start
 from seqtruth.review.server import open_desk
 
@@ -56,19 +59,23 @@ def _review(server: Server, name: str, confirmed: dict[str, int], stop: threadin
         return  # the server is gone
 
 
-def kill_and_count(times: int, seed: int = 0) -> Tally:
-    """Kill the server so often, each time after a moment, and look for what it had confirmed."""
+def kill_and_count(times: int, seed: int = 0, database: str | None = None) -> Tally:
+    """Kill the server so often, each time after a moment, and look for what it had confirmed.
+
+    Decisions are kept in an empty database of this URL, or in SQLite as usual.
+    """
+    options = ["--learn-every", "0", *(["--database", database] if database else [])]
     rng, confirmed = random.Random(seed), dict[str, int]()
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.seqtruth"
         crowd = st.datasets.load("demo").crowd[:200]
         st.aggregate(crowd, "mv").save(result, crowd=True)
-        people = open_desk(result).people
+        people = open_desk(result, database).people
         for name in ("ann", "bob"):
             people.add(name, PASSWORD)
         people.database.close()
         for _ in range(times):
-            server, stop = start(result, "--learn-every", "0"), threading.Event()
+            server, stop = start(result, *options), threading.Event()
             known = len(confirmed)
             reviewers = [
                 threading.Thread(target=_review, args=(server, name, confirmed, stop))
@@ -86,7 +93,7 @@ def kill_and_count(times: int, seed: int = 0) -> Tally:
             stop.set()
             for one in reviewers:
                 one.join()
-        store = open_desk(result).desk.store
+        store = open_desk(result, database).desk.store
         kept = {one["batch"]: int(one["version"]) for one in store.audit()}
         states = store.states()
         assert all(states[one["sentence"]].version >= one["version"] for one in store.audit())
@@ -95,5 +102,22 @@ def kill_and_count(times: int, seed: int = 0) -> Tally:
     return Tally(times, len(confirmed), lost)
 
 
+def main(times: int) -> int:
+    """Kill so often with each database, say what came of it, and how many confirmed decisions are lost."""
+    lost = _said("SQLite", kill_and_count(times))
+    if binaries() is not None and importlib.util.find_spec("psycopg") is not None:
+        with cluster() as database:
+            lost += _said("PostgreSQL", kill_and_count(times, seed=1, database=database))
+    return lost
+
+
+def _said(name: str, tally: Tally) -> int:
+    print(
+        f"{name:<12}{tally.kills:>5} kills {tally.confirmed:>7,} confirmed {tally.lost:>4} lost",
+        flush=True,
+    )
+    return tally.lost
+
+
 if __name__ == "__main__":
-    print(kill_and_count(int(sys.argv[1]) if len(sys.argv) > 1 else 200))
+    sys.exit(min(1, main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)))

@@ -65,6 +65,33 @@ def wait_for(page: Any, text: str) -> None:
     )
 
 
+def sign_in(page: Any, server: Server, name: str) -> None:
+    page.goto(server.url)
+    page.fill("[name=name]", name)
+    page.fill("[name=password]", "a long password")
+    page.click("main button")
+    page.wait_for_selector("#asked, main .card h2:has-text('Nothing left')")
+    page.faults.clear()  # the browser notes the 401 that made it ask for a password
+
+
+def find(page: Any, text: str) -> None:
+    """Filter by a text, and wait for a sentence with it or for the answer that there is none."""
+    page.evaluate(
+        "document.querySelector('#queue').hidden || document.querySelector('#show-queue').click()"
+    )
+    page.click("#show-queue")
+    page.evaluate("document.querySelector('#filter-box').open = true")
+    page.fill("[name=search]", text)
+    page.select_option("[name=kind]", "sentence")
+    page.click("#filters button[type=submit]")
+    page.wait_for_function(
+        """text => document.querySelector("main[aria-busy=false]") && (
+            [...document.querySelectorAll("[data-token]")].some((one) => one.textContent.includes(text))
+            || document.querySelector("main").textContent.includes("Nothing left"))""",
+        arg=text,
+    )
+
+
 def test_a_whole_review_by_keyboard(browser: Any, tmp_path: Path) -> None:
     with running(saved(small_crowd(), tmp_path)) as server, page_of(browser) as page:
         page.goto(server.url)
@@ -155,10 +182,13 @@ def test_a_group_on_a_phone(browser: Any, tmp_path: Path) -> None:
         page.select_option("[name=kind]", "form")
         page.tap("#filters button[type=submit]")
         page.wait_for_selector(".members li")
+        assert page.locator("#queue").is_hidden()  # it has made room: nothing moves under a finger
         n = page.locator(".members li").count()
         assert n >= 2
         page.locator(".members input").nth(1).tap()
+        page.wait_for_selector(".members li.out")
         page.tap(".types button:has-text('ORG')")
+        page.wait_for_selector(".types button[aria-pressed=true]:has-text('ORG')")
         assert axe_faults(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         page.tap("#accept")
@@ -201,15 +231,103 @@ def test_two_reviewers_at_once(browser: Any, tmp_path: Path) -> None:
     people.add("bob", "a long password")
     with running(result) as server, page_of(browser) as ann, page_of(browser) as bob:
         for page, name in ((ann, "ann"), (bob, "bob")):
-            page.goto(server.url)
-            page.fill("[name=name]", name)
-            page.fill("[name=password]", "a long password")
-            page.click("main button")
-            page.wait_for_selector("#asked, main .card h2:has-text('Nothing left')")
-            page.faults.clear()  # the browser notes the 401 that made it ask for a password
+            sign_in(page, server, name)
         bob.click("#show-queue")
         bob.wait_for_selector("#questions :text('with ann')")
         ann.keyboard.press("Enter")
         wait_for(ann, "Kept")
         bob.reload()
         asked(bob)
+
+
+def test_layers_beside_each_other(browser: Any, tmp_path: Path) -> None:
+    crowd = small_crowd()
+    corpus = crowd.corpus.on_layers(("", "inner"))
+    rows = crowd.row_sentence * 2
+    crowd = Crowd(corpus, crowd.scheme, crowd.annotators, rows, crowd.row_annotator, crowd.tags)
+    with running(saved(crowd, tmp_path)) as server, page_of(browser) as page:
+        page.goto(server.url)
+        asked(page)
+        page.click("#show-queue")
+        page.click("#questions button:has-text('Lane')")
+        page.wait_for_selector("[aria-label='Other layers']")
+        assert "layer 1" in asked(page)
+        assert axe_faults(page) == []
+        page.click("button.layer")
+        page.wait_for_selector("main h2:has-text('layer inner')")
+        page.click("[data-token='0']")
+        page.click(".types button:has-text('LOC')")
+        page.keyboard.press("Escape")
+        page.click("#accept")
+        wait_for(page, "Kept")
+        page.click("#questions button:has-text('Lane')")
+        page.wait_for_selector("[aria-label='Other layers'] .who:has-text('settled')")
+        assert page.inner_text("[aria-label='Other layers'] .what") == "York LOC"
+
+
+def test_two_reviewers_judge_each_sentence_and_a_lead_settles(browser: Any, tmp_path: Path) -> None:
+    from seqtruth.review.server import open_desk
+
+    result = saved(small_crowd(), tmp_path)
+    people = open_desk(result, double=True).people
+    for name, role in (("lea", "lead"), ("ann", "reviewer"), ("bob", "reviewer")):
+        people.add(name, "a long password", role)
+    with (
+        running(result) as server,
+        page_of(browser) as ann,
+        page_of(browser) as bob,
+        page_of(browser) as lea,
+    ):
+        for page, name in ((ann, "ann"), (bob, "bob"), (lea, "lea")):
+            sign_in(page, server, name)
+        for page, kind in ((ann, "ORG"), (bob, "LOC")):  # at odds about the first sentence
+            find(page, "Lane")
+            page.click("[data-token='0']")
+            page.click(f".types button:has-text('{kind}')")
+            page.click("#accept")
+            wait_for(page, "Kept")
+        for page in (ann, bob):  # of one mind about the third
+            find(page, "rain")
+            page.click("[data-token='1']")
+            page.click(".types button:has-text('LOC')")
+            page.click("#accept")
+            wait_for(page, "Kept")
+        find(ann, "Lane")
+        assert "Nothing left" in asked(ann)  # disputes are the lead's
+        find(lea, "Lane")
+        lea.wait_for_selector(".badge:has-text('disputed')")
+        lea.click("#show-learning")
+        lea.wait_for_selector("#learning :text('2 sentences judged twice')")
+        assert "50.0 % alike" in lea.inner_text("#learning")
+        assert axe_faults(lea) == []
+        lea.click("[data-token='0']")
+        lea.click(".types button:has-text('ORG')")
+        lea.click("#accept")
+        wait_for(lea, "Kept")
+        labels = {s: marks.spans for s, marks in open_desk(result).desk.decided().items()}
+    assert labels[0][0] == (0, 1, "ORG") and labels[2] == ((1, 2, "LOC"),)
+
+
+def test_why_and_what_was_learnt(browser: Any, tmp_path: Path) -> None:
+    target = tmp_path / "result.seqtruth"
+    st.aggregate(st.datasets.load("demo").crowd[:60], "ds", max_iter=20).save(target, crowd=True)
+    with running(target, "--learn-every", "1") as server, page_of(browser) as page:
+        page.goto(server.url)
+        asked(page)
+        find(page, "")
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+        assert "could be" in page.inner_text("main") and "for it:" in page.inner_text("main")
+        assert axe_faults(page) == []
+        page.click("[data-token='0']")
+        page.click(".types button:has-text('ORG')")
+        page.click("#accept")
+        wait_for(page, "Kept")
+        page.click("#show-learning")
+        for _ in range(120):
+            with server.client() as client:
+                if client.get("/api/progress").json()["rounds"]:
+                    break
+            page.wait_for_timeout(500)
+        page.click("#show-learning")
+        page.click("#show-learning")
+        page.wait_for_selector("#learning h3:has-text('Rounds')")

@@ -12,11 +12,12 @@ from hypothesis import strategies as hs
 import seqtruth as st
 from review.conftest import small_crowd
 from seqtruth.data.scheme import Scheme
+from seqtruth.decisions.cases import find_cases
+from seqtruth.decisions.claims import spans_in
 from seqtruth.errors import DataError
 from seqtruth.result import Result
-from seqtruth.review.cases import find_cases
-from seqtruth.review.marks import Marks, current_marks, spans_of
-from seqtruth.review.outlook import Found, expected_f1
+from seqtruth.review.marks import Marks, current_marks
+from seqtruth.review.outlook import Found, outlook
 from seqtruth.review.questions import Questions
 
 SCHEME = Scheme.of("iob2", ["B-LOC", "B-ORG", "B-PER"])
@@ -131,7 +132,7 @@ def test_new_marks_take_the_place_of_old_ones(old: Marks, new: Marks) -> None:
 @given(some_marks())
 def test_tags_and_back(marks: Marks) -> None:
     tags = marks.tags(8, SCHEME)
-    assert [one for one in spans_of(tags, SCHEME) if marks.covers(one[0], one[1])] == list(
+    assert [one for one in spans_in(tags, SCHEME) if marks.covers(one[0], one[1])] == list(
         marks.spans
     )
     assert Marks.from_dict(marks.to_dict()) == marks
@@ -143,10 +144,16 @@ def test_decisions_show_in_the_labels(result: Result) -> None:
     assert changed.settled == ((0, 2),)
 
 
-def test_expected_f1_is_one_where_nothing_is_in_doubt(result: Result) -> None:
+def test_expected_f1_grows_with_what_is_settled(result: Result) -> None:
     cases = find_cases(result)
-    assert expected_f1(5, cases, np.zeros(cases.size)) == 1.0
-    assert 0 < expected_f1(5, cases, cases.wrong) < 1.0
+    questions, every = Questions(cases, 4), np.ones(cases.size, np.bool_)
+    none = np.zeros(cases.size, np.bool_)
+    ahead = outlook(0.6, cases, questions, every, every, Found())
+    assert ahead["f1"] == 0.6 and ahead["f1"] < ahead["after_50"] <= ahead["after_100"] <= 1.0
+    done = outlook(0.6, cases, questions, none, every, Found())
+    assert done["f1"] == done["after_50"] == 1.0 and "stop" in done["advice"]
+    fewer = outlook(0.6, cases, questions, every, every, Found(10.0, 5, 20))
+    assert fewer["f1"] > ahead["f1"]  # less was wrong than foreseen
     assert Found(10.0, 5, 20).ratio == 0.75
 
 

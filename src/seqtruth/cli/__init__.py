@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from seqtruth.cli.display import note
-from seqtruth.errors import SeqTruthError, SeqTruthWarning
+from seqtruth.errors import InputError, SeqTruthError, SeqTruthWarning
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
         code = stopped if isinstance(stopped, int) else 0
     except SeqTruthError as error:
-        note(f"error: {_as_options(str(error))}")
+        note(f"error: {_as_options(_with_read_options(error))}")
         code = 2
     except KeyboardInterrupt:
         code = 130
@@ -83,7 +83,7 @@ def _as_options(text: str) -> str:
     >>> _as_options("fetch it again with force=True")
     'fetch it again with --force'
     """
-    names = "format|given|force|scheme|gold|checkpoint|resume|abstain|data_dir"
+    names = "format|given|force|scheme|gold|checkpoint|resume|abstain|data_dir|overlap|retrain"
     own = {"format": "from", "given": "from"}
     return re.sub(
         rf"\b({names})=(?:'(\w+)'|True)?(?=[\s,;.)]|$)",
@@ -94,6 +94,27 @@ def _as_options(text: str) -> str:
         ),
         text,
     )
+
+
+#: Options of readers that messages name; ``--read`` hands them over.
+_OF_READERS = "|".join(
+    ("layer", "feature", "text_key", "text", "texts", "tokens", "labels", "id", "annotator", "spans",
+     "question", "quoting", "names", "field", "columns", "answers", "annotator_column")
+)  # fmt: skip
+
+
+def _with_read_options(error: SeqTruthError) -> str:
+    """The message, with what a reader is to be told as the command line tells it.
+
+    >>> _with_read_options(InputError("choose", where="a.tsv", fix="choose with layer=NAME"))
+    'a.tsv: choose; choose with --read layer=NAME'
+    """
+    text = str(error)
+    if not isinstance(error, InputError) or not error.fix or not text.endswith(error.fix):
+        return text
+    fix = re.sub(rf"(?<![\w.(#-])({_OF_READERS})=", r"--read \1=", error.fix)
+    fix = re.sub(r"""(?<![\w.(#-])overlap=["'](\w+)["']""", r"--overlap \1", fix)
+    return text.removesuffix(error.fix) + fix
 
 
 class _Closed(io.BufferedIOBase):

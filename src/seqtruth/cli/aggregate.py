@@ -20,10 +20,13 @@ from seqtruth.cli.options import (
     Overlap,
     Quiet,
     Reading,
+    SafeCells,
     Scheme,
     Seed,
     Split,
+    Writing,
     reading_options,
+    writing_options,
 )
 from seqtruth.cli.outputs import (
     check_checkpoint,
@@ -31,6 +34,7 @@ from seqtruth.cli.outputs import (
     check_files,
     check_labels,
     check_tagger,
+    check_writing,
     print_labels,
     rehearse,
     summary,
@@ -72,6 +76,8 @@ def aggregate(
     split: Split = None,
     overlap: Overlap = None,
     reading: Reading = None,
+    writing: Writing = None,
+    safe_cells: SafeCells = False,
     scheme: Scheme = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -92,6 +98,8 @@ def aggregate(
     target = None if output is None else Path(output)
     if engine == "memory":
         out_format = check_labels(target, out_format)
+    how_written = writing_options(writing, safe_cells)
+    check_writing(out_format if engine == "memory" else "parquet", how_written)
     check_checkpoint(checkpoint)
     check_files(report, save, tagger, target if engine == "stream" else None)
     check_distinct(target, report, save, tagger, inputs=(*annotations, gold))
@@ -100,15 +108,16 @@ def aggregate(
         how = reading_options(reading, split, overlap)
         crowd = _open(annotations, engine, format, scheme, how)
     if engine == "memory" and not (as_json and target is None):
-        rehearse(crowd, target, out_format)
+        rehearse(crowd, target, out_format, how_written)
     check_tagger(tagger, chosen.resolved(_has_text(crowd)))
     began = time.perf_counter()
     with progress(f"{chosen.name} on {crowd}" if engine == "memory" else chosen.name, quiet):
-        result: Any = chosen.fit(crowd, _truth(gold, scheme), checkpoint=checkpoint, resume=resume)
+        keep: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume}
+        result: Any = chosen.fit(crowd, _truth(gold, scheme), **keep, tagger=bool(tagger or save))
         if (said := config_of(context)) is not None:
             result = replace(result, provenance={**result.provenance, "config": said})
-        labels = target if engine == "memory" else output
-        written = write_outputs(result, labels, out_format, report, save, tagger)
+        files = (target if engine == "memory" else output, out_format, report, save, tagger)
+        written = write_outputs(result, *files, options=how_written)
     seconds = time.perf_counter() - began
     if as_json:
         print_json(summary(result, seconds, written))

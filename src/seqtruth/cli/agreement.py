@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,11 +23,16 @@ from seqtruth.cli.options import (
 )
 from seqtruth.cli.options import Reading as ReadingOptions
 from seqtruth.cli.outputs import check_distinct, check_files
-from seqtruth.errors import ParameterError
+from seqtruth.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from seqtruth.data.crowd import Crowd
 
 
 def agreement(
-    annotations: Annotated[list[str], typer.Argument(help="The annotators' labels, in files.")],
+    annotations: Annotated[
+        list[str], typer.Argument(help="The annotators' labels, in files; or a saved result.")
+    ],
     as_json: Json = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Tables in Markdown.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="Tables in LaTeX (booktabs).")] = False,
@@ -52,6 +57,7 @@ def agreement(
     quiet: Quiet = False,
 ) -> None:
     """How far annotators agree: alpha, kappa, AC1, span F1; by type, by pair, by document."""
+    from seqtruth.archive import is_archive
     from seqtruth.inter_annotator import agreement as measure
     from seqtruth.io import read
 
@@ -60,7 +66,10 @@ def agreement(
     check_files(output)
     check_distinct(output, inputs=annotations)
     with progress("agreement", quiet):
-        crowd = read(annotations, format, scheme, **reading_options(reading, split, overlap))
+        if len(annotations) == 1 and is_archive(annotations[0]):
+            crowd = _crowd_of(annotations[0])
+        else:
+            crowd = read(annotations, format, scheme, **reading_options(reading, split, overlap))
         found = measure(crowd, abstain, strict, resamples, level, seed, gamma)
     if as_json:
         text = json.dumps(found.to_dict(), indent=1, allow_nan=False) + "\n"
@@ -73,3 +82,16 @@ def agreement(
 
         write_chunks(output, [text.encode()])
         note(f"wrote {output}")
+
+
+def _crowd_of(path: str) -> Crowd:
+    """The labels that a saved result was made from."""
+    from seqtruth.result import Result
+
+    crowd = Result.load(path).crowd
+    if crowd is None:
+        raise DataError(
+            "the result does not know the labels it was made from", where=path,
+            fix="name the files of labels",
+        )  # fmt: skip
+    return crowd

@@ -23,17 +23,20 @@ from seqtruth.cli.options import (
     Overlap,
     Quiet,
     Reading,
+    SafeCells,
     Scheme,
     Seed,
     Split,
     Strict,
     Writing,
     reading_options,
+    writing_options,
 )
 from seqtruth.cli.outputs import (
     check_distinct,
     check_files,
     check_labels,
+    check_writing,
     print_labels,
     write_outputs,
 )
@@ -127,23 +130,29 @@ def report(
 @app.command()
 def info(
     path: Annotated[
-        Path | None, typer.Argument(help="Annotations, a saved result or tagger.")
+        list[str] | None,
+        typer.Argument(help="Annotations, in one file or several; a saved result or tagger."),
     ] = None,
     format: InFormat = None,
     scheme: Scheme = None,
+    split: Split = None,
+    overlap: Overlap = None,
+    reading: Reading = None,
+    quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Describe a file; without one, this installation."""
     from seqtruth.archive import is_archive
     from seqtruth.cli import describe
 
-    if path is None:
+    if not path:
         facts = describe.installation()
-    elif is_archive(path):
-        facts = describe.saved(path)
+    elif len(path) == 1 and is_archive(path[0]):
+        facts = describe.saved(Path(path[0]))
     else:
-        with progress(f"reading {path.name}"):
-            facts = describe.labels(path, format, scheme)
+        options = reading_options(reading, split, overlap)
+        with progress(f"reading {Path(path[0]).name}", quiet):
+            facts = describe.labels(path, format, scheme, options)
     if as_json:
         print_json(facts)
     else:
@@ -159,6 +168,8 @@ def tag(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write.")] = None,
     format: InFormat = None,
     out_format: OutFormat = None,
+    writing: Writing = None,
+    safe_cells: SafeCells = False,
 ) -> None:
     """Label new text with a trained tagger."""
     from seqtruth.io import write
@@ -167,6 +178,8 @@ def tag(
 
     out_format = check_labels(output, out_format)
     check_distinct(output, inputs=(model, text))
+    more = writing_options(writing, safe_cells)
+    check_writing(out_format, more)
     tagger = Tagger.load(model)
     source = Path("/dev/stdin") if str(text) == "-" else text
     labelling, confidence = tagger.label_with_confidence(read_unlabelled(source, format))
@@ -174,7 +187,7 @@ def tag(
     if output is None:
         print_labels(crowd)
     else:
-        write(crowd, output, out_format, confidence=confidence)
+        write(crowd, output, out_format, confidence=confidence, **more)
         note(f"wrote {output}")
 
 
@@ -189,10 +202,7 @@ def convert(
     overlap: Overlap = None,
     reading: Reading = None,
     writing: Writing = None,
-    safe_cells: Annotated[
-        bool,
-        typer.Option("--safe-cells", help="In tables, disarm cells that a spreadsheet would run."),
-    ] = False,
+    safe_cells: SafeCells = False,
     scheme: Scheme = None,
     quiet: Quiet = False,
 ) -> None:
@@ -205,9 +215,8 @@ def convert(
     target = Path(output)
     to = check_labels(target, to)
     check_distinct(target, inputs=inputs)
-    options, more = reading_options(reading, split, overlap), reading_options(writing)
-    if safe_cells:
-        more["safe_cells"] = True
+    options, more = reading_options(reading, split, overlap), writing_options(writing, safe_cells)
+    check_writing(to, more)
     with progress(f"{target.name}", quiet):
         run(inputs, target, format, to, scheme=scheme, read_options=options, write_options=more)
     note(f"wrote {output}")
@@ -224,16 +233,21 @@ def simulate(
     seed: Seed = 0,
     format: InFormat = None,
     out_format: OutFormat = None,
+    writing: Writing = None,
+    safe_cells: SafeCells = False,
     scheme: Scheme = None,
 ) -> None:
     """Make annotators with known vices from gold labels."""
     from seqtruth.io import read, write
     from seqtruth.simulation import simulate as run
 
+    check_distinct(output, inputs=(gold,))
     out_format = check_labels(output, out_format)
+    more = writing_options(writing, safe_cells)
+    check_writing(out_format, more)
     truth = read(gold, format, scheme)
     crowd = run(truth, annotators, seed=seed, per_sentence=per_sentence)
-    write(crowd, output, out_format)
+    write(crowd, output, out_format, **more)
     note(f"{crowd}\nwrote {output}")
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from seqtruth.cli.display import harmless, note, print_json, progress, table
-from seqtruth.cli.options import InFormat, Json, OutFormat, Quiet
+from seqtruth.cli.options import InFormat, Json, OutFormat, Quiet, Seed
 from seqtruth.cli.outputs import check_distinct, check_files
 from seqtruth.errors import ParameterError
+from seqtruth.plural import count
 
 if TYPE_CHECKING:
     from seqtruth.decisions import Plan, Triage
@@ -23,6 +25,8 @@ CostFile = Annotated[
 ]
 #: Rows that a table on the terminal shows.
 SHOWN = 25
+#: A sample has at least so many sentences.
+FEW = 20
 
 
 def _load(path: Path) -> Result:
@@ -43,49 +47,100 @@ def triage(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, help="At most so many sentences.")
     ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", min=1, help="Write so many sentences drawn at random, to check."),
+    ] = None,
+    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """What can be accepted at a precision, and what a person should see.
 
-    A precision is promised where there are grounds for it; with --gold, true labels of some sentences,
-    there are more. The queue goes to a table or back into a tool, with the reasons.
+    A precision is promised where there are grounds for it; with --gold, true labels of some sentences
+    drawn at random (--sample writes such), there are more. The queue goes to a table or back into a tool,
+    with the reasons.
     """
     from seqtruth.decisions import queue, write_queue
+    from seqtruth.decisions import sample as drawn
 
+    if sample is not None and output is None:
+        raise ParameterError("a sample is written to a file", fix="give --output")
     check_files(output)
     check_distinct(output, inputs=(result, gold))
     found = _load(result).triage(accept, gold)
-    written = None if output is None else write_queue(found, output, out_format, limit)
+    chosen = None if sample is None else drawn(found, sample, seed)
+    written = None if output is None else write_queue(found, output, out_format, limit, chosen)
     if as_json:
         items = [item.to_dict() for item in queue(found, SHOWN if limit is None else limit)]
         print_json({**found.to_dict(), "queue": items})
         return
-    _show_triage(found)
+    _show_triage(found, str(result), out_format)
     if written is None:
         _show_queue([item.to_dict() for item in queue(found, min(limit or 10, SHOWN))])
+    elif sample is not None:
+        note(
+            f"wrote {output} ({count(written, 'sentence')} drawn at random; when they are checked, give them"
+            " with --gold)"
+        )
     else:
-        note(f"wrote {output} ({written:,} sentences to see)")
+        note(f"wrote {output} ({count(written, 'sentence')} to see)")
 
 
-def _show_triage(found: Triage) -> None:
+def _show_triage(found: Triage, saved: str, tool: str | None) -> None:
     rows = []
-    for name, share in (("spans", found.spans), ("sentences", found.sentences)):
+    whole = "sentences, by layer" if len(found.result.corpus.layers) > 1 else "sentences"
+    for name, share in (("spans", found.spans), (whole, found.sentences)):
         n, taken = len(share.accepted), int(share.accepted.sum())
         rows.append(
             [
                 name, n, taken, f"{taken / n:.0%}" if n else "–",
-                "yes" if share.promised else "no", 100 * share.expected, share.why,
+                f"{share.expected:.1%}" if share.promised else "–",
+                "yes" if share.promised else "no", share.why,
             ]
         )  # fmt: skip
     table(
-        ["", "all", "accepted", "share", "promised", "expected %", "grounds"], rows,
+        ["", "all", "accepted", "share", "expected right", "promised", "grounds"], rows,
         f"accepted at {found.accept:.0%}",
     )  # fmt: skip
-    if not found.spans.promised and not found.sentences.promised:
-        note(
-            "nothing can be promised: check some sentences by hand (seqtruth next says which help most)"
-            " and give them with --gold"
+    known = found.n_sentences(found.known)
+    left, n = found.to_dict()["to_see"], found.n_sentences(found.result.labelled)
+    print(
+        f"{left:,} of {count(n, 'sentence')} {'is' if left == 1 else 'are'} left for people to see"
+        + (f"; {known:,} are known." if known else ".")
+    )
+    for line in _advice(found, saved, tool):
+        print(harmless(line))
+
+
+def _advice(found: Triage, saved: str, tool: str | None) -> list[str]:
+    """What can be promised where the precision asked for cannot, and what would change that."""
+    out = []
+    for name, share in (("spans", found.spans), ("sentences", found.sentences)):
+        if share.promised or share.offer is None:
+            continue
+        n = len(share.accepted)
+        out.append(
+            f"Of {name}, {share.offer.precision:.0%} can be promised, for {share.offer.n:,} of {n:,}"
+            f" (--accept {share.offer.precision:g})."
         )
+    if found.spans.promised:
+        return out
+    if found.spans.offer is None:
+        out.append("No precision of spans can be promised as it is.")
+    if found.spans.needed is not None:
+        more = max(found.spans.needed - found.sentences.checked, FEW)
+        out += [
+            f"For {found.accept:.0%}, about {found.spans.needed:,} sentences would have to be checked,"
+            " drawn at random:",
+            f"  seqtruth triage {shlex.quote(saved)} --sample {more} "
+            + (f"--to {tool} -o check.json" if tool else "-o check.csv"),
+        ]
+    elif found.spans.checked:
+        out.append(
+            f"More known labels are not expected to allow {found.accept:.0%}: the surest spans are not"
+            " right that often."
+        )
+    return out
 
 
 def _show_queue(items: list[dict[str, Any]]) -> None:
@@ -93,7 +148,7 @@ def _show_queue(items: list[dict[str, Any]]) -> None:
         [one["sentence"], one["expected_errors"], "\n".join(one["reasons"][:3])] for one in items
     ]
     if rows:
-        table(["sentence", "errors", "why"], rows, "to be seen first")
+        table(["sentence", "errors expected", "why"], rows, "to be seen first")
 
 
 def next_(
@@ -107,6 +162,8 @@ def next_(
     as_json: Json = False,
 ) -> None:
     """Where one more label helps most, and whose; with a budget curve."""
+    from seqtruth.decisions.next_labels import by_annotator
+
     check_files(output)
     check_distinct(output, inputs=(result, costs))
     plan = _load(result).next_labels(n, costs=costs, budget=budget)
@@ -115,18 +172,36 @@ def next_(
     if as_json:
         print_json(plan.to_dict())
         return
+    if not plan.suggestions:
+        note(
+            "there is nobody to ask: those who are available have labelled all that is in doubt; see what"
+            f" a person should read with seqtruth triage {shlex.quote(str(result))} -o queue.csv"
+        )
+        return
     rows = [
         [one.sentence, one.annotator, one.gain, one.cost, len(one.alike), one.question]
         for one in plan.suggestions[:SHOWN]
     ]
     table(["sentence", "ask", "gain", "cost", "alike", "question"], rows, "labels that help most")
+    print(
+        "gain: wrong tokens that the label is expected to put right; alike: other sentences of the"
+        " document with the same question.\n"
+    )
     if len(plan.suggestions) > SHOWN:
         print(f"… and {len(plan.suggestions) - SHOWN:,} more (--json or --output lists all)\n")
     curve = [
         [one["labels"], one["cost"], one["expected_wrong_tokens"], 100 * one["expected_f1"]]
         for one in plan.curve()
     ]
-    table(["labels", "cost", "wrong tokens", "F1"], curve, "what they are expected to buy")
+    table(
+        ["labels", "cost", "wrong tokens", "F1"], curve,
+        "what they are expected to buy, as the model has it",
+    )  # fmt: skip
+    asked = by_annotator(plan)
+    some = ", ".join(f"{name} {n:,}" for name, n in list(asked.items())[:8])
+    if asked:
+        more = f" and {len(asked) - 8:,} others" if len(asked) > 8 else ""
+        print(harmless(f"Who is asked how often: {some}{more}."))
     if output is not None:
         note(f"wrote {output}")
 
@@ -154,9 +229,10 @@ def _write_plan(plan: Plan, path: Path) -> None:
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return " ".join(value)
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+@" else value
+    from seqtruth.io.formats.delimited import safe_cell
+
+    text = " ".join(value) if isinstance(value, tuple) else value
+    return safe_cell(text) if isinstance(text, str) else text
 
 
 def update(
@@ -218,9 +294,11 @@ def update(
         return
     print(harmless(str(now)))
     if not quiet:
+        differ, came_in = f"{changed['changed_sentences']:,}", changed["new_sentences"]
+        said = f"{count(came_in, 'sentence')} came in; {differ} of the others" if came_in else ""
         note(
-            f"{changed['changed_sentences']:,} sentences have other labels than before"
-            f" ({seconds:.2f} s)\nwrote {output}"
+            f"{said or differ + ' sentences'} have other labels than before ({seconds:.2f} s)"
+            f"\nwrote {output}"
         )
 
 
@@ -253,8 +331,9 @@ def explain(
         for name, marks in found.votes.items()
     ]
     table(["annotator", "marks"], votes)
-    for token in found.tokens:
-        print(harmless(f"• {token.words()}"))
+    for token, more in found.runs():
+        after = "" if not more else f" (and {count(more, 'word')} after it likewise)"
+        print(harmless(f"• {token.words()}{after}"))
     if found.tokens:
         print("\nNumbers are log odds: 0.7 doubles the odds, 2.3 makes them ten times as large.")
 
@@ -269,6 +348,7 @@ def annotators(
     if as_json:
         print_json(found.to_dict())
         return
+    columns = ["annotator", "sentences", "F1", "95 %", "adds F1", "cost", "habits"]
     rows = [
         [
             row.annotator, row.sentences, 100 * row.f1, f"{100 * row.low:.0f}–{100 * row.high:.0f}",
@@ -276,10 +356,18 @@ def annotators(
         ]
         for row in found.rows
     ]  # fmt: skip
+    if costs is None:  # nobody said what anybody costs
+        columns.remove("cost")
+        rows = [[*row[:5], *row[6:]] for row in rows]
     table(
-        ["annotator", "sentences", "F1", "95 %", "adds F1", "cost", "habits"], rows,
-        f"annotators, worst first (against the result; its expected F1 is {100 * found.expected_f1:.1f})",
-    )  # fmt: skip
+        columns,
+        rows,
+        f"annotators, worst first (the result's expected F1 is {100 * found.expected_f1:.1f})",
+    )
+    print(
+        "F1: agreement with the result, with its 95 % interval; adds F1: points that the result is"
+        " expected to lose without them."
+    )
     for group in found.copies:
         print(
             harmless(

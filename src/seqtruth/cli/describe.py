@@ -69,12 +69,17 @@ def saved(path: Path) -> dict[str, Any]:
         result = Result.load(path)
         tagger = None if result.tagger is None else getattr(result.tagger.predictor, "name", "own")
         return {"result": str(result), **result.provenance, "tagger": tagger or "none"}
-    Tagger.load(path)  # which says so where anything in it does not fit
+    tagger = Tagger.load(path)  # which says so where anything in it does not fit
     meta, arrays = archive.load(path, "tagger")
     return {
         "tagger": meta["predictor"],
         "scheme": meta["scheme"],
         "labels": list(meta["labels"]),
+        **(
+            {"layers": [list(part.scheme.labels) for _, part in tagger.layers]}
+            if tagger.layers
+            else {}
+        ),
         "parameters": sum(array.size for array in arrays.values() if array.dtype.kind == "f"),
         "settings": meta["settings"],
     }
@@ -104,26 +109,30 @@ def _checkpoint(path: Path) -> dict[str, Any]:
     }
 
 
-def labels(path: Path, format: str | None, scheme: str | None) -> dict[str, Any]:
-    """A file of annotations."""
+def labels(
+    paths: list[str], format: str | None, scheme: str | None, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Files of annotations."""
     import numpy as np
 
     from seqtruth.io import detect_format, read
     from seqtruth.metrics import agreement
     from seqtruth.metrics.agreement import krippendorff_alpha
 
-    crowd = read(path, format, scheme)
+    crowd = read(paths, format, scheme, **options)
+    corpus = crowd.corpus
     bare = ~crowd.covered & (np.diff(crowd.corpus.token_offsets) > 0)  # no tokens lack no labels
     facts: dict[str, Any] = {
-        "format": format or detect_format(path),
+        "format": format or ("standard input" if "-" in paths else detect_format(paths)),
         "scheme": crowd.scheme.kind,
-        "sentences": crowd.n_sentences,
-        "tokens": crowd.n_tokens,
-        "documents": len(crowd.corpus.documents),
+        "sentences": corpus.n_base_sentences,
+        "tokens": int(np.diff(corpus.token_offsets)[corpus.sentence_layer == 0].sum()),
+        "documents": len(corpus.documents),
         "annotators": crowd.n_annotators,
         "annotations": crowd.n_rows,
         "unlabelled_sentences": int(bare.sum()),
         "labels": list(crowd.scheme.labels),
+        **({"layers": len(corpus.layers)} if len(corpus.layers) > 1 else {}),
         "digest": crowd.digest(),
     }
     if _meetings(crowd) > MOST_MEETINGS:
@@ -152,7 +161,7 @@ def _each(crowd: Crowd, found: Agreement) -> list[dict[str, Any]]:
     """Sentences of each annotator and mean span F1 with the others, those who agree most first."""
     import numpy as np
 
-    sentences = np.bincount(crowd.row_annotator, minlength=crowd.n_annotators)
+    sentences = crowd.annotator_sentences
     span_f1 = found.span_f1_of_each()
     rows = [
         {

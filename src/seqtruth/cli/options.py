@@ -31,6 +31,10 @@ Writing = Annotated[
     list[str] | None,
     typer.Option("--write", metavar="KEY=VALUE", help="For the writer, such as comments=false."),
 ]
+SafeCells = Annotated[
+    bool,
+    typer.Option("--safe-cells", help="In tables, disarm cells that a spreadsheet would run."),
+]
 Gold = Annotated[
     Path | None,
     typer.Option("--gold", "--known", help="True labels of some sentences, or a review desk."),
@@ -56,3 +60,8 @@ def reading_options(
         except ValueError:
             found[key] = value
     return found
+
+
+def writing_options(pairs: list[str] | None, safe_cells: bool) -> dict[str, Any]:
+    """Options of a writer."""
+    return reading_options(pairs) | ({"safe_cells": True} if safe_cells else {})

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seqtruth.errors import InputError, ParameterError
+from seqtruth.errors import DataError, InputError, ParameterError
 
 if TYPE_CHECKING:
     from seqtruth.data.crowd import Crowd
@@ -55,6 +56,23 @@ def check_labels(output: Path | None, out_format: str | None) -> str | None:
     return out_format
 
 
+def check_writing(out_format: str | None, options: dict[str, Any]) -> None:
+    """Raise where the format has no such options; None is standard output, which has none."""
+    from seqtruth.io import FORMATS
+
+    known = () if out_format is None else tuple(FORMATS[out_format].write_options or ())
+    for name in options:
+        if name in known:
+            continue
+        flag = "--safe-cells" if name == "safe_cells" else f"--write {name}=…"
+        tables = [one for one in FORMATS if "safe_cells" in (FORMATS[one].write_options or ())]
+        raise ParameterError(
+            f"{flag} is not for {'standard output' if out_format is None else out_format}",
+            fix=f"it is for {', '.join(tables)}" if name == "safe_cells"
+            else f"there is {', '.join(known)}" if known else "leave it out",
+        )  # fmt: skip
+
+
 def check_files(*paths: Path | None) -> None:
     """Raise where a file could not be written."""
     for path in filter(None, paths):
@@ -67,10 +85,10 @@ def check_files(*paths: Path | None) -> None:
 
 def check_distinct(*paths: Path | None, inputs: Iterable[str | Path | None] = ()) -> None:
     """Raise where two outputs would be one file, or one would take the place of an input."""
-    given = {os.path.realpath(path) for path in inputs if path is not None}
+    given = [path for path in inputs if path is not None]
     seen: set[str] = set()
     for path in paths:
-        if path is not None and os.path.realpath(path) in given:
+        if path is not None and any(_is_of(path, one) for one in given):
             raise ParameterError(
                 "an output would take the place of the input", got=str(path),
                 fix="choose another name",
@@ -80,6 +98,17 @@ def check_distinct(*paths: Path | None, inputs: Iterable[str | Path | None] = ()
         if (real := os.path.realpath(path)) in seen:
             raise ParameterError("two outputs have one name", got=str(path))
         seen.add(real)
+
+
+def _is_of(path: Path, given: str | Path) -> bool:
+    """Whether a path is an input, of the files that a pattern stands for, or in a folder that is one."""
+    real = os.path.realpath(path)
+    if any(mark in str(given) for mark in "*?[") and not Path(given).exists():
+        return any(os.path.realpath(one) == real for one in glob(str(given), recursive=True))
+    folder = os.path.realpath(given)
+    return real == folder or (
+        os.path.isdir(folder) and os.path.exists(real) and Path(real).is_relative_to(folder)
+    )
 
 
 def _check_parent(path: Path) -> None:
@@ -120,13 +149,16 @@ _ODD = r"^$|[\s\x00-\x1f\x7f]|^#|^-DOCSTART"
 _USUAL, _ODDEST = 20, 1000
 
 
-def rehearse(crowd: Crowd, output: Path | None, out_format: str | None) -> None:
+def rehearse(
+    crowd: Crowd, output: Path | None, out_format: str | None, options: dict[str, Any]
+) -> None:
     """Write a little of what will be written, to nowhere, so that nobody waits for labels that cannot be.
 
     Parameters
     ----------
     crowd : the annotations; its sentences with odd tokens or names are tried.
     output, out_format : where labels will go and how; None is standard output.
+    options : of the writer.
     """
     import tempfile
     import warnings
@@ -160,7 +192,11 @@ def rehearse(crowd: Crowd, output: Path | None, out_format: str | None) -> None:
         return
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        write(labels, Path(folder) / output.name, out_format)
+        try:
+            write(labels, Path(folder) / output.name, out_format, **options)
+        except (InputError, DataError) as error:
+            where = None if error.where is None else error.where.replace(folder, str(output.parent))
+            raise type(error)(error.what, where=where, got=error.got, fix=error.fix) from None
 
 
 def check_tagger(tagger: Path | None, method: Aggregator) -> None:
@@ -180,15 +216,16 @@ def write_outputs(
     save: Path | None,
     tagger: Path | None,
     scores: Any = None,
+    options: dict[str, Any] | None = None,
 ) -> list[str]:
-    """Write what was asked for, all of it or nothing; returns the names."""
+    """Write what was asked for, all of it or nothing; returns the names. ``options`` are the writer's."""
     from seqtruth.atomic import together
 
     with together():
         if output is not None:
             # of a crowd in parts: Parquet, in a place that need not be on this machine
             how = () if isinstance(output, str) else (out_format,)
-            result.write(output, *how)
+            result.write(output, *how, **(options or {}))
         if report is not None:
             name = {} if save is None else {"saved": save.name}  # for the commands on the page
             result.report(report, scores=scores, **name)

@@ -15,7 +15,7 @@ def reproduce(
     what: Annotated[
         str,
         typer.Argument(
-            help="all (of the paper), table2 … table5, figure-weights, figure-convergence; or regimes.",
+            help="all (of the paper), table2 … table5, figure-weights, figure-convergence; leak; or regimes.",
             show_default=False,
         ),
     ],
@@ -37,7 +37,8 @@ def reproduce(
 ) -> None:
     """Compute the paper's tables and figures anew and put them beside the paper's own.
 
-    ``regimes`` is ours: every method on every kind of crowd, and what the default loses.
+    ``leak`` asks what a tagger that had seen the gold would give; ``regimes`` is ours: every method on every
+    kind of crowd, and what the default loses.
 
     Runs are kept in the output folder: interrupted, call it again and it goes on.
     """

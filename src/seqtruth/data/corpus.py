@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from seqtruth.data.origin import Origin
 from seqtruth.data.ragged import Selection, gather, places
 from seqtruth.errors import DataError
+from seqtruth.kernels.random import sentence_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,8 @@ class Corpus:
     documents, sentence_document : names of documents and, per sentence, the number of its own.
         Where the source knows no documents, every sentence is in document 0, ``""``.
     texts : original text of each sentence, where the source had character offsets.
-    char_starts, char_ends : int32[T], offsets of each token in its sentence's text.
+    char_starts, char_ends : int32[T], offsets of each token in its sentence's text (uint16[T] where they came
+        so: readers of large files save half of the room).
     text_starts : int64[S], offset of each sentence's text in its document's, where the texts of a
         document's sentences, one after the other, are the whole of it.
     layers, sentence_layer : names of layers and, per sentence, the number of its own. Where marks
@@ -43,8 +45,8 @@ class Corpus:
     documents: tuple[str, ...] = ("",)
     sentence_document: npt.NDArray[np.int32] = field(default=cast(Any, None))
     texts: pa.Array | None = None
-    char_starts: npt.NDArray[np.int32] | None = None
-    char_ends: npt.NDArray[np.int32] | None = None
+    char_starts: npt.NDArray[np.int32] | npt.NDArray[np.uint16] | None = None
+    char_ends: npt.NDArray[np.int32] | npt.NDArray[np.uint16] | None = None
     text_starts: npt.NDArray[np.int64] | None = None
     layers: tuple[str, ...] = ("",)
     sentence_layer: npt.NDArray[np.int32] = field(default=cast(Any, None))
@@ -58,7 +60,7 @@ class Corpus:
             raise DataError("token_offsets must start at 0 and never decrease")
         if len(ids) != n_sentences:
             raise DataError(f"{n_sentences} sentences need as many ids", got=str(len(ids)))
-        if len(ids.unique()) != len(ids):
+        if _has_repeats(ids):
             raise DataError("sentence ids must be unique", got=repr(_first_repeat(ids)))
         document: Any = self.sentence_document
         if document is None:
@@ -80,7 +82,8 @@ class Corpus:
         }
         for name in ("char_starts", "char_ends"):
             column = getattr(self, name)
-            values[name] = None if column is None else np.ascontiguousarray(column, np.int32)
+            kind = np.uint16 if getattr(column, "dtype", None) == np.uint16 else np.int32
+            values[name] = None if column is None else np.ascontiguousarray(column, kind)
         if self.text_starts is not None:
             values["text_starts"] = np.ascontiguousarray(self.text_starts, np.int64)
             if len(self.text_starts) != n_sentences:
@@ -297,6 +300,12 @@ def _strings(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     return column if column.type == pa.large_string() else column.cast(pa.large_string())
+
+
+def _has_repeats(ids: pa.Array) -> bool:
+    """Whether an id stands twice; by numbers made from them, which are compared faster than texts."""
+    keys = np.sort(sentence_keys(ids, 0))
+    return bool((keys[1:] == keys[:-1]).any()) and len(ids.unique()) != len(ids)
 
 
 def _first_repeat(ids: pa.Array) -> str:

@@ -24,7 +24,15 @@ import pyarrow as pa
 from seqtruth.data import spans as spans_
 from seqtruth.data.corpus import Corpus, concat_corpora
 from seqtruth.data.labelling import Labelling
-from seqtruth.data.ragged import Selection, column_bytes, gather, places
+from seqtruth.data.ragged import (
+    Selection,
+    column_bytes,
+    gather,
+    in_order,
+    offsets_of,
+    places,
+    whole_numbers,
+)
 from seqtruth.data.scheme import Scheme, scheme_in_use
 from seqtruth.errors import DataError
 from seqtruth.html import html_table
@@ -78,8 +86,7 @@ class Crowd:
                 raise DataError("row_sentence points outside the corpus")
             if annotator.min() < 0 or annotator.max() >= len(self.annotators):
                 raise DataError("row_annotator points outside the annotators")
-            key = sentence.astype(np.int64) * len(self.annotators) + annotator
-            if (np.diff(key) <= 0).any():
+            if not in_order(sentence, annotator):
                 raise DataError("rows must be sorted by sentence and annotator, without repeats")
         for name, array in (
             ("row_sentence", sentence),
@@ -114,19 +121,18 @@ class Crowd:
         scheme : its name, or the scheme itself, which must know all labels in use; detected where
             not given.
         """
-        sentence = np.asarray(row_sentence, np.int64)
-        annotator = np.asarray(row_annotator, np.int64)
+        sentence, annotator = whole_numbers(row_sentence), whole_numbers(row_annotator)
         raw = np.asarray(tags)
         lengths = np.diff(corpus.token_offsets)
         if len(sentence) and (sentence.min() < 0 or sentence.max() >= corpus.n_sentences):
             raise DataError("row_sentence points outside the corpus")
-        offsets = np.concatenate([[0], np.cumsum(lengths[sentence])]).astype(np.int64)
+        offsets = offsets_of(lengths[sentence])
         if len(raw) != offsets[-1]:
             raise DataError(f"rows need {offsets[-1]} tags", got=str(len(raw)))
         rules, table = scheme_in_use(labels, raw, offsets, scheme)
         coded = recode(raw, table) if len(raw) else np.zeros(0, table.dtype)
-        pairs = sentence * max(1, len(annotators)) + annotator
-        if (np.diff(pairs) <= 0).any():
+        if not in_order(sentence, annotator):
+            pairs = sentence.astype(np.int64) * max(1, len(annotators)) + annotator
             order = np.lexsort((annotator, sentence))
             _check_repeats(corpus, annotators, pairs, order)
             sentence, annotator = sentence[order], annotator[order]
@@ -219,8 +225,7 @@ class Crowd:
     @cached_property
     def row_offsets(self) -> npt.NDArray[np.int64]:
         """int64[R+1]: start of each row's tags."""
-        lengths = np.diff(self.corpus.token_offsets)[self.row_sentence]
-        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return offsets_of(np.diff(self.corpus.token_offsets)[self.row_sentence])
 
     @cached_property
     def sentence_rows(self) -> npt.NDArray[np.int64]:
@@ -248,8 +253,9 @@ class Crowd:
 
     @cached_property
     def annotator_sentences(self) -> npt.NDArray[np.int64]:
-        """int64[W]: sentences each annotator labelled."""
-        return np.bincount(self.row_annotator, minlength=self.n_annotators)
+        """int64[W]: sentences each annotator labelled, each counted once whatever its layers."""
+        first = self.corpus.sentence_layer[self.row_sentence] == 0
+        return np.bincount(self.row_annotator[first], minlength=self.n_annotators)
 
     @cached_property
     def annotator_tokens(self) -> npt.NDArray[np.int64]:

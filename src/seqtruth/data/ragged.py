@@ -14,6 +14,25 @@ from seqtruth.errors import DataError
 Selection = npt.NDArray[Any] | Sequence[Any] | slice
 
 
+def offsets_of(lengths: Sequence[int] | npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+    """Offsets (one more entry) of segments with these lengths."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, dtype=np.int64, out=offsets[1:])
+    return offsets
+
+
+def whole_numbers(column: npt.ArrayLike) -> npt.NDArray[np.integer[Any]]:
+    """A column of numbers as it is, where it is one; lists become long numbers."""
+    found = np.asarray(column)
+    return found if found.dtype in (np.int32, np.int64) else np.asarray(column, np.int64)
+
+
+def in_order(first: npt.NDArray[np.integer[Any]], second: npt.NDArray[np.integer[Any]]) -> bool:
+    """Whether pairs are sorted by the first and then the second, none twice."""
+    same = first[1:] == first[:-1]
+    return bool((first[1:] >= first[:-1]).all() and (second[1:] > second[:-1])[same].all())
+
+
 def gather(
     offsets: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -22,7 +41,8 @@ def gather(
     >>> gather(np.array([0, 2, 2, 5]), np.array([2, 0]))[1].tolist()
     [2, 3, 4, 0, 1]
     """
-    starts, lengths = offsets[:-1][chosen], np.diff(offsets)[chosen]
+    starts = offsets[:-1][chosen]
+    lengths = offsets[1:][chosen] - starts
     out = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return out, np.repeat(starts - out[:-1], lengths) + np.arange(out[-1])
 

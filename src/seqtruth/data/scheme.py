@@ -31,6 +31,7 @@ from seqtruth.errors import DataError, ParameterError
 from seqtruth.kernels.arrays import Tags, tag_dtype
 from seqtruth.kernels.grammar import Grammar
 from seqtruth.kernels.spans import BEGIN, END, INSIDE, OUTSIDE, PLAIN, SINGLE
+from seqtruth.kernels.tags import numbers_in_use
 
 _LETTERS = {
     "io": {"I": INSIDE},
@@ -284,12 +285,7 @@ def scheme_in_use(
     """The scheme of the labels in use, and the table from numbers in ``labels`` to its own."""
     if isinstance(scheme, Scheme) and set(labels) <= set(scheme.labels):
         return scheme, scheme.recoding(labels)
-    used = np.zeros(len(labels), np.bool_)
-    for first in range(
-        0, len(tags), 1 << 20
-    ):  # by parts, since counting makes long numbers of them
-        part = tags[first : first + (1 << 20)]
-        used |= np.bincount(part[part >= 0], minlength=len(labels)) > 0
+    used = numbers_in_use(tags[:, None], len(labels))[0, :-1]
     names = list(compress(labels, used))
     if isinstance(scheme, Scheme):
         for name in names:

@@ -6,7 +6,7 @@ from seqtruth.decisions.annotators import AnnotatorReport, annotators
 from seqtruth.decisions.costs import Costs, Price
 from seqtruth.decisions.explain import Explanation, explain
 from seqtruth.decisions.next_labels import Plan, Suggestion, next_labels
-from seqtruth.decisions.queue import Item, queue, write_queue
+from seqtruth.decisions.queue import Item, queue, sample, write_queue
 from seqtruth.decisions.triage import Triage, triage
 from seqtruth.decisions.update import check_updatable, update
 
@@ -24,6 +24,7 @@ __all__ = [
     "explain",
     "next_labels",
     "queue",
+    "sample",
     "triage",
     "update",
     "write_queue",

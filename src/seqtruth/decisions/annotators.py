@@ -12,7 +12,7 @@ from seqtruth.data.ragged import gather
 from seqtruth.data.spans import Spans, extract
 from seqtruth.decisions.costs import costs_of
 from seqtruth.decisions.merging import model_crowd
-from seqtruth.decisions.mistakes import Mistake, mistakes_of
+from seqtruth.decisions.mistakes import Compared, Mistake
 from seqtruth.decisions.model import ask, expected_f1, expected_gold
 from seqtruth.decisions.over_time import Trend, trends
 from seqtruth.kernels.arrays import F64, I64
@@ -102,7 +102,7 @@ def annotators(result: Result, *, costs: Any = None, seed: int = 0) -> Annotator
     crowd = model_crowd(result)
     prices = costs_of(costs, crowd)
     scores = _scores(crowd, result, seed)
-    habits = mistakes_of(crowd, result.tags)
+    habits = Compared(crowd, result.tags).habits()
     found = find_copies(Marked(crowd))
     partners = {name: group.names for group in found.groups for name in group.names}
     adds = _adds(result, crowd)

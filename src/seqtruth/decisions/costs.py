@@ -124,7 +124,8 @@ def _read(path: Path) -> Costs:
     except (tomllib.TOMLDecodeError, ParameterError, ValueError) as error:
         raise InputError(
             f"the costs cannot be read ({error})", where=str(path),
-            fix="TOML with a table for each annotator, or CSV with a column annotator",
+            fix='TOML with a table for each annotator, names in quotation marks (["ann@x.org"]), or CSV'
+            " with a column annotator",
         ) from None  # fmt: skip
 
 

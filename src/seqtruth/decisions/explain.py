@@ -12,22 +12,27 @@ the result, which may be corrected (:mod:`~seqtruth.methods.accord.calibration`)
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from seqtruth.data.spans import extract
+from seqtruth.decisions.claims import claims_of
 from seqtruth.decisions.merging import model_crowd
-from seqtruth.decisions.model import Asked, ask
+from seqtruth.decisions.model import ask
 from seqtruth.errors import DataError
-from seqtruth.kernels.arrays import F64, Tags
+from seqtruth.fitted import SILENCE, Fitted
+from seqtruth.kernels.arrays import F64, I64, Tags
 from seqtruth.result import Result
 
 #: Labels less probable than this are no alternatives worth naming.
 LEAST = 0.02
 #: Tokens less sure than this are explained even where nobody marks them.
 SURE = 0.95
+#: Voices that count less are left out of the words.
+NOTHING = 0.05
 
 
 class Part(NamedTuple):
@@ -37,6 +42,15 @@ class Part(NamedTuple):
     name: str
     said: str
     weight: float
+
+
+class Told(NamedTuple):
+    """A reason in words: the label with its confidence, what speaks for it, what against, what else."""
+
+    label: str
+    pro: str
+    contra: str
+    others: str
 
 
 @dataclass(frozen=True)
@@ -64,20 +78,35 @@ class TokenReason:
     alternatives: tuple[tuple[str, float], ...]
     known: bool
 
+    def like(self, other: TokenReason) -> bool:
+        """Whether label, rival and what annotators say are the same."""
+        said, theirs = (
+            sorted((part.name, part.said) for part in one.parts if part.kind == "annotator")
+            for one in (self, other)
+        )
+        return (self.label, self.rival, self.known, said) == (
+            other.label, other.rival, other.known, theirs
+        )  # fmt: skip
+
+    def told(self) -> Told:
+        """The same for people, in four pieces."""
+        head = f"{self.label} ({self.confidence:.0%})"
+        if self.known:
+            return Told(head, "given as true", "", "")
+        voices = [part for part in self.parts if abs(part.weight) >= NOTHING]
+        others = [(name, share) for name, share in self.alternatives if name != self.label]
+        return Told(
+            head,
+            _voices([part for part in voices if part.weight > 0], "for it"),
+            _voices([part for part in voices if part.weight < 0], f"for {self.rival}"),
+            ", ".join(f"{name} {share:.0%}" for name, share in others),
+        )
+
     def words(self) -> str:
         """The same in a sentence."""
-        head = f"{self.token}: {self.label} ({self.confidence:.0%})"
-        if self.known:
-            return f"{head}, given as true"
-        told = [
-            _voices([part for part in self.parts if part.weight > 0.005], "for it"),
-            _voices([part for part in self.parts if part.weight < -0.005], f"for {self.rival}"),
-        ]
-        others = ", ".join(
-            f"{name} {share:.0%}" for name, share in self.alternatives if name != self.label
-        )
-        text = "; ".join([head, *filter(None, told)])
-        return text + (f". Else: {others}" if others else "")
+        told = self.told()
+        text = "; ".join(filter(None, [f"{self.token}: {told.label}", told.pro, told.contra]))
+        return text + (f". Else: {told.others}" if told.others else "")
 
 
 @dataclass(frozen=True)
@@ -101,6 +130,10 @@ class Explanation:
     votes: dict[str, list[dict[str, Any]]]
     tokens: tuple[TokenReason, ...]
 
+    def runs(self) -> list[tuple[TokenReason, int]]:
+        """The reasons without repeats: each with the number of words after it that are alike."""
+        return runs(self.tokens)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
@@ -122,6 +155,24 @@ class Explanation:
         }
 
 
+def runs(reasons: Iterable[TokenReason]) -> list[tuple[TokenReason, int]]:
+    """Reasons without repeats: each with the number of words after it that are alike.
+
+    Parameters
+    ----------
+    reasons : of one sentence, in reading order.
+    """
+    out: list[tuple[TokenReason, int]] = []
+    for one in reasons:
+        if out:
+            first, more = out[-1]
+            if one.index == first.index + more + 1 and one.like(first):
+                out[-1] = first, more + 1
+                continue
+        out.append((one, 0))
+    return out
+
+
 _PLAIN = ("index", "token", "label", "confidence", "rival", "log_odds", "known")
 
 
@@ -134,19 +185,18 @@ def explain(result: Result, sentence: str | int) -> Explanation:
     sentence : its id, or its number.
     """
     s = find_sentence(result, sentence)
-    asked = ask(result, np.array([s]))
+    reasons = next(reasons_of(result, np.array([s])))
     corpus = result.corpus
-    a, b = (int(x) for x in corpus.token_offsets[s : s + 2])
     sure = result.span_confidence()
     found = extract(result.tags, corpus.token_offsets, result.scheme)
     here = np.flatnonzero(found.sequence == s)
-    words = corpus.words(s)
+    words = corpus.glued(s)
     spans = tuple(
         {
             "label": result.scheme.types[found.type[k]],
             "start": int(found.start[k]),
             "end": int(found.end[k]),
-            "text": " ".join(words[found.start[k] : found.end[k]]),
+            "text": "".join(words[found.start[k] : found.end[k]]).strip(),
             "confidence": float(sure[k]),
         }
         for k in here
@@ -154,25 +204,36 @@ def explain(result: Result, sentence: str | int) -> Explanation:
     return Explanation(
         corpus.sentence_ids[s].as_py(),
         corpus.documents[int(corpus.sentence_document[s])],
-        " ".join(words),
+        "".join(words).strip(),
         float(result.sentence_confidence[s]),
         spans,
         _votes(result, s, words),
-        tuple(_reasons(result, asked, result.tags[a:b], words, s)),
+        tuple(reasons),
     )
 
 
 def find_sentence(result: Result, sentence: str | int) -> int:
-    """Number of a sentence by its id, or by its number where no id is like it.
+    """Number of a sentence by its id, its document's where that is all of it, or its own number.
 
     Parameters
     ----------
     result : whose sentence.
-    sentence : id or number.
+    sentence : id, document or number.
     """
     ids = result.corpus.sentence_ids.to_pylist()
     if isinstance(sentence, str) and sentence in ids:
         return int(ids.index(sentence))
+    if isinstance(sentence, str) and sentence in result.corpus.documents:
+        document = result.corpus.documents.index(sentence)
+        (inside,) = np.nonzero(
+            (result.corpus.sentence_document == document) & (result.corpus.sentence_layer == 0)
+        )
+        if len(inside) == 1:
+            return int(inside[0])
+        raise DataError(
+            "the document has several sentences", got=repr(sentence),
+            fix=f"name one of {', '.join(ids[s] for s in inside[:10])}",
+        )  # fmt: skip
     number = int(sentence) if str(sentence).isdigit() else -1
     if 0 <= number < len(ids):
         return number
@@ -185,74 +246,111 @@ def find_sentence(result: Result, sentence: str | int) -> int:
 
 def _votes(result: Result, s: int, words: list[str]) -> dict[str, list[dict[str, Any]]]:
     crowd = model_crowd(result)
-    out: dict[str, list[dict[str, Any]]] = {}
-    for row in range(*(int(x) for x in crowd.sentence_rows[s : s + 2])):
-        tags = crowd.tags[crowd.row_offsets[row] : crowd.row_offsets[row + 1]]
-        found = extract(tags, np.array([0, len(tags)]), crowd.scheme)
-        out[crowd.annotators[crowd.row_annotator[row]]] = [
-            {"label": crowd.scheme.types[k], "start": int(i), "end": int(j), "text": " ".join(words[i:j])}
-            for i, j, k in zip(found.start, found.end, found.type, strict=True)
-        ]  # fmt: skip
-    return out
+    return {
+        crowd.annotators[who]: [
+            {"label": kind, "start": i, "end": j, "text": "".join(words[i:j]).strip()}
+            for i, j, kind in spans
+        ]
+        for who, spans in claims_of(crowd, s)
+    }
 
 
-def _reasons(
-    result: Result, asked: Asked, tags: Tags, words: list[str], s: int
-) -> list[TokenReason]:
-    """Reasons for tokens that anybody marks or that are in doubt."""
-    crowd, fitted, n = asked.crowd, asked.fitted, len(words)
-    rows = crowd.tags.reshape(-1, n) if n else np.zeros((0, 0), crowd.tags.dtype)
+class _Sentence(NamedTuple):
+    """One sentence as the model sees it: a row of tags for each annotator, scores, posteriors, known tags."""
+
+    words: list[str]
+    annotators: list[int]
+    rows: Tags
+    tokens: I64
+    scores: F64
+    posterior: F64
+    known: Tags
+
+
+def reasons_of(result: Result, sentences: I64) -> Iterator[list[TokenReason]]:
+    """For each of some sentences, why the tokens that anybody marks or that are in doubt have their labels.
+
+    Parameters
+    ----------
+    result : with its model and crowd.
+    sentences : their numbers.
+    """
+    asked = ask(result, sentences)
+    crowd, offsets, fitted = asked.crowd, asked.offsets.tolist(), asked.fitted
     posterior = asked.marginals().astype(np.float64)
-    known = np.full(n, -1) if fitted.known is None else fitted.known[asked.tokens]
-    before, after = _messages(asked, known)
+    known = np.full(len(asked.tokens), -1) if fitted.known is None else fitted.known[asked.tokens]
+    for k, s in enumerate(sentences.tolist()):
+        a, b = offsets[k], offsets[k + 1]
+        first, last = (int(row) for row in crowd.sentence_rows[k : k + 2])
+        tags = crowd.tags[crowd.row_offsets[first] : crowd.row_offsets[last]]
+        yield _reasons(
+            result,
+            fitted,
+            _Sentence(
+                result.corpus.words(s), crowd.row_annotator[first:last].tolist(),
+                tags.reshape(last - first, b - a), asked.tokens[a:b], asked.scores[a:b],
+                posterior[a:b], known[a:b],
+            ),
+        )  # fmt: skip
+
+
+def _reasons(result: Result, fitted: Fitted, here: _Sentence) -> list[TokenReason]:
+    before, after = _messages(fitted, here)
     outside, labels = result.scheme.outside, result.scheme.labels
+    tags, sure = result.tags[here.tokens], result.token_confidence[here.tokens]
+    marked = ((here.rows >= 0) & (here.rows != outside)).any(axis=0) | (
+        (tags >= 0) & (tags != outside)
+    )
+    doubt = here.posterior.max(axis=1, initial=0.0) < SURE
     out = []
-    for i in range(n):
-        marked = ((rows[:, i] >= 0) & (rows[:, i] != outside)).any() or tags[i] not in (outside, -1)
-        if tags[i] < 0 or not (marked or posterior[i].max() < SURE):
-            continue
+    for i in np.flatnonzero((tags >= 0) & (marked | doubt)).tolist():
         label = int(tags[i])
-        q = posterior[i].copy()
+        q = here.posterior[i].copy()
         q[label] = -1.0
         rival = int(np.argmax(q))
-        parts = [*_annotators(asked, rows, i, label, rival), *_sources(asked, i, label, rival)]
+        parts = [
+            *_annotators(result, fitted, here, i, label, rival),
+            *_sources(fitted, labels, int(here.tokens[i]), label, rival),
+        ]
         flow = before[i] + after[i]
         parts.append(Part("chain", "the labels beside it", "", float(flow[label] - flow[rival])))
+        likely = np.flatnonzero(here.posterior[i] >= LEAST)
         alternatives = sorted(
-            ((labels[k], float(posterior[i, k])) for k in np.flatnonzero(posterior[i] >= LEAST)),
-            key=lambda pair: -pair[1],
+            ((labels[k], float(here.posterior[i, k])) for k in likely), key=lambda pair: -pair[1]
         )
-        token = int(asked.tokens[i])
         out.append(
             TokenReason(
-                i, words[i], labels[label], float(result.token_confidence[token]), labels[rival],
+                i, here.words[i], labels[label], float(sure[i]), labels[rival],
                 float(sum(part.weight for part in parts)),
                 tuple(sorted(parts, key=lambda part: -abs(part.weight))),
-                tuple(alternatives), bool(known[i] >= 0),
+                tuple(alternatives), bool(here.known[i] >= 0),
             )
         )  # fmt: skip
     return out
 
 
-def _annotators(asked: Asked, rows: Tags, i: int, label: int, rival: int) -> list[Part]:
-    crowd, fitted = asked.crowd, asked.fitted
-    by_previous, outside = fitted.table.shape[1] > 1, crowd.scheme.outside
+def _annotators(
+    result: Result, fitted: Fitted, here: _Sentence, i: int, label: int, rival: int
+) -> list[Part]:
+    by_previous, scheme = fitted.table.shape[1] > 1, result.scheme
     out = []
-    for row, annotator in enumerate(crowd.row_annotator.tolist()):
-        tag = int(rows[row, i])
+    for row, annotator in enumerate(here.annotators):
+        tag = int(here.rows[row, i])
         if tag < 0:
             continue
-        previous = int(rows[row, i - 1]) if by_previous and i else outside
-        previous = (previous if previous >= 0 else outside) if by_previous else 0
+        previous = int(here.rows[row, i - 1]) if by_previous and i else scheme.outside
+        previous = (previous if previous >= 0 else scheme.outside) if by_previous else 0
         said = fitted.table[annotator, previous, tag]
         weight = fitted.share * float(said[label] - said[rival])
-        out.append(Part("annotator", crowd.annotators[annotator], crowd.scheme.labels[tag], weight))
+        out.append(
+            Part("annotator", result.annotators.names[annotator], scheme.labels[tag], weight)
+        )
     return out
 
 
-def _sources(asked: Asked, i: int, label: int, rival: int) -> list[Part]:
-    fitted, token = asked.fitted, int(asked.tokens[i])
-    labels = asked.crowd.scheme.labels
+def _sources(
+    fitted: Fitted, labels: tuple[str, ...], token: int, label: int, rival: int
+) -> list[Part]:
     out = []
     if fitted.usual[label] != fitted.usual[rival]:
         out.append(Part("source", "usual", "", float(fitted.usual[label] - fitted.usual[rival])))
@@ -265,13 +363,13 @@ def _sources(asked: Asked, i: int, label: int, rival: int) -> list[Part]:
     return out
 
 
-def _messages(asked: Asked, known: np.ndarray) -> tuple[F64, F64]:
+def _messages(fitted: Fitted, here: _Sentence) -> tuple[F64, F64]:
     """Logarithms of what labels before and after each token say of it (forward and backward messages)."""
-    logs = asked.fitted.chain.logs()
-    scores = asked.scores.copy()
-    given = np.flatnonzero(known >= 0)
+    logs = fitted.chain.logs()
+    scores = here.scores.copy()
+    given = np.flatnonzero(here.known >= 0)
     scores[given] = -1e9
-    scores[given, known[given]] = 0.0
+    scores[given, here.known[given]] = 0.0
     n = len(scores)
     before, after = np.zeros_like(scores), np.zeros_like(scores)
     for i in range(n):
@@ -287,12 +385,29 @@ def _mix(values: F64, transition: F64) -> F64:
     return np.asarray(top + np.log(np.exp(total - top[:, None]).sum(axis=1)))
 
 
+#: What sources beside the annotators are called; all others are predictors.
+_NAMES = {
+    "usual": "how common it is",
+    "document": "the rest of the document",
+    "words": "the words",
+    SILENCE: "that nobody claims otherwise",
+}
+#: What counts so much leaves no choice.
+_DECIDES = 1e3
+
+
 def _voices(parts: list[Part], side: str) -> str:
-    names = {"usual": "how common it is", "document": "the rest of the document"}
-    told = [
-        f"{names.get(part.name, part.name)} {abs(part.weight):.1f}"
-        + (f" ({part.said})" if part.kind == "annotator" else "")
-        for part in parts[:8]
-    ]
+    told = [_voice(part) for part in parts[:8]]
     more = f" and {len(parts) - 8} more" if len(parts) > 8 else ""
     return f"{side}: {', '.join(told)}{more}" if told else ""
+
+
+def _voice(part: Part) -> str:
+    name = part.name
+    if part.kind == "source":
+        name = _NAMES.get(name, f"the predictor {name}")
+    if abs(part.weight) >= _DECIDES:
+        return f"{name} (decides)"
+    return f"{name} {abs(part.weight):.1f}" + (
+        f" ({part.said})" if part.kind == "annotator" else ""
+    )

@@ -105,15 +105,20 @@ def merge(
         new = _without_repeats(old, new, places)
     names = list(dict.fromkeys([*old.annotators, *(new.annotators if new else ())]))
     number = {name: w for w, name in enumerate(names)}
-    before = replace(old, corpus=corpus, annotators=tuple(names))
-    leaves = np.isin(before.row_annotator, [number[name] for name in withdrawn])
+    before = old
+    if corpus is not old.corpus or len(names) > old.n_annotators:
+        before = replace(old, corpus=corpus, annotators=tuple(names))
+    leaves = np.zeros(before.n_rows, np.bool_)
+    for name in withdrawn:
+        leaves |= before.row_annotator == number[name]
     if gone is not None:
         leaves |= _rows_of(before, gone)
-    keys, sentence, annotator = _keys(before), np.zeros(0, np.int64), np.zeros(0, np.int64)
+    sentence, annotator = np.zeros(0, np.int64), np.zeros(0, np.int64)
     if new is not None:
         sentence = places[new.row_sentence]
         annotator = np.array([number[name] for name in new.annotators] or [0])[new.row_annotator]
-        leaves |= np.isin(keys, sentence * len(names) + annotator)
+        row, there = _find(_keys(before), sentence * len(names) + annotator)
+        leaves[row[there]] = True
     after = _joined(before, ~leaves, new, sentence, annotator)
     touched = np.zeros(corpus.n_sentences, np.bool_)
     touched[before.row_sentence[leaves]] = True
@@ -204,8 +209,7 @@ def _without_repeats(old: Crowd, new: Crowd, places: I64) -> Crowd:
     keys = np.where(annotator >= 0, sentence * max(1, old.n_annotators) + annotator, -1)
     if not old.n_rows or not len(keys):
         return new
-    row = np.minimum(np.searchsorted(_keys(old), keys), old.n_rows - 1)
-    same = _keys(old)[row] == keys
+    row, same = _find(_keys(old), keys)
     at = np.flatnonzero(same)
     theirs = old.tags[gather(old.row_offsets, row[at])[1]]
     offsets, mine = gather(new.row_offsets, at)
@@ -220,6 +224,14 @@ def _without_repeats(old: Crowd, new: Crowd, places: I64) -> Crowd:
         row_annotator=new.row_annotator[fresh],
         tags=new.tags[gather(new.row_offsets, fresh)[1]],
     )
+
+
+def _find(keys: I64, wanted: I64) -> tuple[I64, Bool]:
+    """Places of numbers in rising ones, and which of them are there at all."""
+    if not len(keys):
+        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
+    row = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return row, np.asarray(keys[row] == wanted)
 
 
 def _keys(crowd: Crowd) -> I64:
@@ -247,22 +259,32 @@ def _rows_of(crowd: Crowd, others: Crowd) -> Bool:
 
 
 def _joined(before: Crowd, keep: Bool, new: Crowd | None, sentence: I64, annotator: I64) -> Crowd:
-    kept = np.flatnonzero(keep)
-    sentences = np.concatenate([before.row_sentence[kept], sentence])
-    annotators = np.concatenate([before.row_annotator[kept], annotator])
-    parts = [before.tags[gather(before.row_offsets, kept)[1]]]
-    if new is not None:
-        parts.append(new.tags)
-    tags = np.concatenate(parts)
-    order = np.lexsort((annotators, sentences))
-    lengths = np.diff(before.corpus.token_offsets)[sentences]
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return replace(
-        before,
-        row_sentence=sentences[order].astype(np.int32),
-        row_annotator=annotators[order].astype(np.int32),
-        tags=tags[gather(offsets, order)[1]],
-    )
+    """The crowd without some rows and with new ones; what stays is copied as it lies."""
+    kept, leaves = np.flatnonzero(keep), np.flatnonzero(~keep)
+    offsets = before.row_offsets
+    tags = before.tags
+    if len(leaves):
+        starts = [0, *offsets[leaves + 1].tolist()]
+        ends = [*offsets[leaves].tolist(), int(offsets[-1])]
+        tags = np.concatenate([tags[a:b] for a, b in zip(starts, ends, strict=True)])
+    rows = before.row_sentence[kept], before.row_annotator[kept]
+    if new is not None and len(sentence):
+        order = np.argsort(sentence * len(before.annotators) + annotator, kind="stable")
+        at = np.searchsorted(
+            _keys(before)[kept], (sentence * len(before.annotators) + annotator)[order]
+        )
+        lengths = np.diff(offsets)[kept]
+        points = np.concatenate([[0], np.cumsum(lengths)])[at].tolist()
+        pieces, last, theirs = [], 0, new.row_offsets.tolist()
+        for point, row in zip(points, order.tolist(), strict=True):
+            pieces += [tags[last:point], new.tags[theirs[row] : theirs[row + 1]]]
+            last = point
+        tags = np.concatenate([*pieces, tags[last:]])
+        rows = (
+            np.insert(rows[0], at, sentence[order]),
+            np.insert(rows[1], at, annotator[order]),
+        )
+    return replace(before, row_sentence=rows[0], row_annotator=rows[1], tags=tags)
 
 
 def _some(names: Iterable[str]) -> str:

@@ -49,11 +49,33 @@ def model_of(result: Result) -> Fitted:
     """The model of a result; an error with a remedy where it keeps none."""
     if result.fitted is None:
         method = result.provenance.get("method", "this result")
+        if len(result.corpus.layers) > 1:
+            raise ParameterError(
+                "marks that overlap lie on layers, whose models are not kept",
+                got=f"{len(result.corpus.layers)} layers",
+                fix="read the labels with overlap='longest', which makes one layer of them",
+            )
         raise ParameterError(
-            f"{method} keeps no model that could be asked", got=str(method),
-            fix="aggregate with accord, bsc-seq, ds or mace, and save the result with its crowd",
+            f"{who_kept_none(result)} keeps no model that could be asked", got=str(method),
+            fix="aggregate with bsc-seq, ds or mace" if is_vote(result) else
+            "aggregate with accord, bsc-seq, ds or mace, and save the result with its crowd",
         )  # fmt: skip
     return result.fitted
+
+
+def is_vote(result: Result) -> bool:
+    """Whether there was so little to learn from that Accord counted votes."""
+    return result.provenance.get("chosen") == "vote"
+
+
+def who_kept_none(result: Result) -> str:
+    """Whose fault it is that a result has no model, in words."""
+    method = result.provenance.get("method", "this result")
+    return (
+        f"the plain vote, which {method} chose on so few labels,"
+        if is_vote(result)
+        else str(method)
+    )
 
 
 def ask(result: Result, sentences: I64 | None = None) -> Asked:
@@ -97,3 +119,12 @@ def expected_f1(result: Result) -> float:
     soft = result.probabilities if result.fitted is None else ask(result).marginals()
     total = len(sure) + expected_gold(soft[known], result)
     return 2.0 * float(sure.sum()) / total if total else float("nan")
+
+
+def f1_left(f1: float, share: float) -> float:
+    """F1 to be expected where this share of the errors expected now is left.
+
+    >>> f1_left(0.8, 0.5)
+    0.9
+    """
+    return 1.0 - (1.0 - f1) * share

@@ -14,6 +14,10 @@ Where the rest of the document is heard, tokens of one word in one document shar
 gains a part of what its like cases would, and once it is chosen they have that much less to gain. Sentences
 are chosen one after the other by gain for the cost, each with the annotator who is worth most there; a
 second label of a sentence counts what the first left over.
+
+Somebody who is always right leaves nothing over: what such a reviewer settles at the review desk is simply
+the number of errors to be expected (:func:`seqtruth.decisions.cases.expected_errors`). F1 follows from what
+is left in the same way for both (:func:`seqtruth.decisions.model.f1_left`).
 """
 
 from __future__ import annotations
@@ -29,8 +33,9 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import Scheme
 from seqtruth.decisions.costs import Costs, costs_of
 from seqtruth.decisions.merging import model_crowd
-from seqtruth.decisions.model import ask, expected_f1, model_of
+from seqtruth.decisions.model import ask, expected_f1, f1_left, model_of
 from seqtruth.errors import ParameterError
+from seqtruth.fitted import SILENCE
 from seqtruth.kernels.arrays import F32, F64, I64
 from seqtruth.kernels.spans import BEGIN, SINGLE
 from seqtruth.methods.accord.opinions import DOCUMENT
@@ -43,6 +48,8 @@ SURE = 0.99
 HEARD = 0.5
 #: Share of an answer that like cases take over, where the document is heard.
 SPREADS = 0.3
+#: Tokens worked on at a time.
+CHUNK = 4096
 #: Share of its gain that a sentence has left after one more label.
 LEFT = 0.5
 
@@ -99,7 +106,7 @@ class Plan:
                 "labels": int(k),
                 "cost": float(costs[k]),
                 "expected_wrong_tokens": float(self.risk * left[k]),
-                "expected_f1": float(1.0 - (1.0 - self.f1) * left[k]),
+                "expected_f1": f1_left(self.f1, float(left[k])),
             }
             for k in at
         ]
@@ -161,16 +168,18 @@ def gains_of(q: F64, confusion: F64, share: float, outcome: I64 | None = None) -
     heard = np.maximum(confusion, 1e-9) ** share
     n_labels = q.shape[1]
     amounts = np.eye(n_labels) if outcome is None else np.eye(int(outcome.max()) + 1)[outcome]
+    n_outcomes = amounts.shape[1]
+    # float64[W, L, K · C]: what each answer leaves of a label, by what the label amounts to
+    left = (amounts[None, :, :, None] * heard[:, :, None, :]).reshape(len(heard), n_labels, -1)
     out = np.empty((len(q), len(confusion)))
-    now = ((q @ amounts) ** 2).sum(axis=1)
-    for w, (said, weight) in enumerate(zip(confusion, heard, strict=True)):
-        after = np.zeros(len(q))
-        chance = q @ said
-        for c in range(n_labels):
-            joint = q * weight[:, c]
+    for a in range(0, len(q), CHUNK):
+        here = q[a : a + CHUNK]
+        now = ((here @ amounts) ** 2).sum(axis=1)
+        for w, said in enumerate(confusion):
+            joint = (here @ left[w]).reshape(len(here), n_outcomes, -1)
             total = np.maximum(joint.sum(axis=1), 1e-300)
-            after += chance[:, c] * ((joint @ amounts) ** 2).sum(axis=1) / total**2
-        out[:, w] = after - now
+            squares = np.einsum("nkc,nkc->nc", joint, joint) / total**2
+            out[a : a + CHUNK, w] = np.einsum("nc,nc->n", here @ said, squares) - now
     return np.maximum(out, 0.0)
 
 
@@ -190,6 +199,7 @@ class _Worth:
         fitted = model_of(result)
         asked = ask(result)
         self.risk = float((1.0 - asked.marginals().max(axis=1)).sum(dtype=np.float64))
+        asked = asked._replace(scores=asked.scores - fitted.of_sources(asked.tokens, (SILENCE,)))
         share = min(fitted.share, HEARD)
         if share < fitted.share:
             less = (fitted.share - share) * label_scores(asked.crowd, fitted.table)
@@ -290,21 +300,48 @@ class _Worth:
             price,
             self._question(s, w),
             tuple(ids[int(other)].as_py() for other in self.group.get(s, ())),
-            " ".join(corpus.words(s)),
+            "".join(corpus.glued(s)).strip(),
         )
 
     def _question(self, s: int, w: int) -> str:
         """What is in doubt: the token with most to gain, and its two likeliest labels."""
-        at = np.flatnonzero(self.sentence == s)
+        at = np.arange(*np.searchsorted(self.sentence, [s, s + 1]))
         k = at[np.argmax(self.by_token[at, w])]
         token = int(self.open[k])
-        first, second = np.argsort(-self.marginals[token], kind="stable")[:2].tolist()
-        labels, corpus = self.result.scheme.labels, self.crowd.corpus
+        both = np.argsort(-self.marginals[token], kind="stable")[:2].tolist()
+        corpus = self.crowd.corpus
         word = corpus.words(s)[token - int(corpus.token_offsets[s])]
-        return (
-            f"{word}: {labels[first]} ({self.marginals[token, first]:.0%})"
-            f" or {labels[second]} ({self.marginals[token, second]:.0%})?"
+        named = _in_words(self.result.scheme, *both)
+        first, second = (
+            f"{name} ({self.marginals[token, label]:.0%})"
+            for name, label in zip(named, both, strict=True)
         )
+        return f"{word}: {first} or {second}?"
+
+
+def _in_words(scheme: Scheme, first: int, second: int) -> tuple[str, str]:
+    """Two labels as a person would tell them apart.
+
+    >>> rules = Scheme.of("iob2", ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"])
+    >>> _in_words(rules, rules.index("B-PER"), rules.index("O"))
+    ('PER', 'nothing')
+    >>> _in_words(rules, rules.index("I-PER"), rules.index("B-PER"))
+    ('more of the PER before it', 'a new PER')
+    """
+    if scheme.kind == "plain":
+        return scheme.labels[first], scheme.labels[second]
+    kinds = [int(scheme.type_of[label]) for label in (first, second)]
+    same, out = kinds[0] == kinds[1], []
+    for label, kind in zip((first, second), kinds, strict=True):
+        if kind < 0:
+            out.append("nothing")
+        elif not same:
+            out.append(scheme.types[kind])
+        elif scheme.roles[label] in (BEGIN, SINGLE):
+            out.append(f"a new {scheme.types[kind]}")
+        else:
+            out.append(f"more of the {scheme.types[kind]} before it")
+    return (out[0], out[1]) if out[0] != out[1] else (scheme.labels[first], scheme.labels[second])
 
 
 def by_annotator(plan: Plan) -> Mapping[str, int]:

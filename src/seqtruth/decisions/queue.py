@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,21 +14,26 @@ import numpy as np
 
 from seqtruth.atomic import atomic_path
 from seqtruth.data.crowd import Crowd
-from seqtruth.data.spans import extract
+from seqtruth.data.spans import Spans
+from seqtruth.decisions.cases import expected_errors, find_cases
+from seqtruth.decisions.claims import Claim, claims_of
 from seqtruth.decisions.merging import model_crowd
 from seqtruth.decisions.model import spans_of
 from seqtruth.decisions.triage import Triage
 from seqtruth.errors import ParameterError
 from seqtruth.io import FORMATS, target_format, write_documents
 from seqtruth.io.format import DocumentFormat
+from seqtruth.io.formats.delimited import safe_cell
 from seqtruth.io.to_documents import Scores, documents_of
-from seqtruth.kernels.arrays import F64
+from seqtruth.kernels.arrays import F64, I64
 from seqtruth.result import Result
 
 #: Tools whose files have room for the reasons.
 TELLING = ("label-studio", "prodigy", "doccano", "argilla")
 #: A span that so large a share of those who saw it mark, and the result does not have, is a reason.
 CLAIMED = 0.3
+#: Words named where only what is not marked is in doubt.
+DOUBTS = 2
 
 
 @dataclass(frozen=True)
@@ -72,18 +78,42 @@ def queue(triage: Triage, limit: int | None = None) -> list[Item]:
     triage : what is accepted.
     limit : at most so many.
     """
-    result = triage.result
     order = _order(triage)
-    chosen = order if limit is None else order[:limit]
+    return _items(triage, order if limit is None else order[:limit])
+
+
+def _items(triage: Triage, chosen: I64) -> list[Item]:
+    result = triage.result
     crowd = None if result.crowd is None else model_crowd(result)
     found = spans_of(result)
     at = np.searchsorted(found.sequence, np.arange(result.corpus.n_sentences + 1))
     errors = _expected_errors(result)
-    return [_item(triage, crowd, int(s), range(at[s], at[s + 1]), errors[s]) for s in chosen]
+    return [_item(triage, crowd, int(s), found, range(at[s], at[s + 1]), errors[s]) for s in chosen]
+
+
+def sample(triage: Triage, n: int, seed: int = 0) -> list[Item]:
+    """Sentences drawn at random, to be checked: their true labels are what promises can rest on.
+
+    Those of a queue will not do: there, the labels are worse than elsewhere.
+
+    Parameters
+    ----------
+    triage : whose sentences; known ones are passed over.
+    n : how many, or all where there are fewer.
+    seed : same seed, same sentences.
+    """
+    result = triage.result
+    there = result.labelled & ~triage.known & (np.diff(result.corpus.token_offsets) > 0)
+    drawn = np.random.default_rng(seed).permutation(np.flatnonzero(there))[:n]
+    return _items(triage, np.sort(drawn))
 
 
 def write_queue(
-    triage: Triage, path: str | Path, format: str | None = None, limit: int | None = None
+    triage: Triage,
+    path: str | Path,
+    format: str | None = None,
+    limit: int | None = None,
+    items: list[Item] | None = None,
 ) -> int:
     """Write the queue: CSV, JSON lines, or a tool's format with the labels as suggestions.
 
@@ -94,11 +124,12 @@ def write_queue(
     format : ``"csv"``, ``"jsonl"``, or a name in :data:`seqtruth.io.FORMATS`. Label Studio, Prodigy,
         doccano and Argilla show the reasons.
     limit : at most so many sentences.
+    items : these, such as a :func:`sample`, and not the queue.
     """
     target = Path(path)
     suffix = target.suffix.lower()
     kind = format or {".csv": "csv", ".jsonl": "jsonl"}.get(suffix)
-    items = queue(triage, limit)
+    items = queue(triage, limit) if items is None else items
     if kind in ("csv", "jsonl"):
         text = _csv(items) if kind == "csv" else _jsonl(items)
         with atomic_path(target) as temporary:
@@ -139,11 +170,12 @@ def _write_documents(result: Result, items: list[Item], path: Path, format: str)
     for item in items:
         reasons.setdefault(item.document if whole else item.sentence, []).extend(item.reasons)
     name = f"seqtruth-{result.provenance.get('method', 'labels')}"
-    made = (
+    rank = {id_: place for place, id_ in enumerate(reasons)}  # documents in the order of the queue
+    made = [
         replace(one, remarks=tuple(reasons.get(one.id, ())))
         for one in documents_of(part.as_crowd(name), scores, "model")
-    )
-    write_documents(made, path, format)
+    ]
+    write_documents(sorted(made, key=lambda one: rank.get(one.id, len(rank))), path, format)
 
 
 def _order(triage: Triage) -> np.ndarray:
@@ -156,25 +188,22 @@ def _order(triage: Triage) -> np.ndarray:
 
 
 def _expected_errors(result: Result) -> F64:
-    """float64[S]: spans expected to be wrong, and the doubt about the surest of what was passed over."""
-    found, n = spans_of(result), result.corpus.n_sentences
-    wrong = np.bincount(found.sequence, 1.0 - result.span_confidence(), minlength=n)
-    outside = (result.tags >= 0) & ~result.scheme.is_entity[result.tags]
-    doubt = np.where(outside, 1.0 - result.token_confidence, 0.0)
-    most = np.zeros(n)
-    np.maximum.at(most, np.repeat(np.arange(n), np.diff(result.corpus.token_offsets)), doubt)
-    return np.asarray(wrong + most)
+    """float64[S]: what the review desk would put first."""
+    crowd = None if result.crowd is None else model_crowd(result)
+    return expected_errors(find_cases(result, crowd), result.corpus.n_sentences)
 
 
-def _item(triage: Triage, crowd: Crowd | None, s: int, numbers: range, errors: float) -> Item:
-    result, found = triage.result, spans_of(triage.result)
-    words = result.corpus.words(s)
+def _item(
+    triage: Triage, crowd: Crowd | None, s: int, found: Spans, numbers: range, errors: float
+) -> Item:
+    result = triage.result
+    words = result.corpus.glued(s)
     spans = tuple(
         {
             "label": result.scheme.types[found.type[k]],
             "start": int(found.start[k]),
             "end": int(found.end[k]),
-            "text": " ".join(words[found.start[k] : found.end[k]]),
+            "text": "".join(words[found.start[k] : found.end[k]]).strip(),
             "confidence": round(float(triage.spans.confidence[k]), 4),
             "accepted": bool(triage.spans.accepted[k]),
         }
@@ -184,11 +213,14 @@ def _item(triage: Triage, crowd: Crowd | None, s: int, numbers: range, errors: f
     return Item(
         corpus.sentence_ids[s].as_py(),
         corpus.documents[int(corpus.sentence_document[s])],
-        " ".join(words),
+        "".join(words).strip(),
         float(errors),
         float(triage.sentences.confidence[s]),
         spans,
-        tuple(_reasons(spans, _claims(crowd, s), words, 0 if crowd is None else _seen(crowd, s))),
+        tuple(
+            _reasons(spans, _claims(crowd, s), words, 0 if crowd is None else _seen(crowd, s))
+            or _doubts(result, s, words)
+        ),
     )
 
 
@@ -196,18 +228,10 @@ def _seen(crowd: Crowd, s: int) -> int:
     return int(crowd.sentence_rows[s + 1] - crowd.sentence_rows[s])
 
 
-def _claims(crowd: Crowd | None, s: int) -> dict[tuple[int, int, str], int]:
+def _claims(crowd: Crowd | None, s: int) -> Counter[Claim]:
     """How many annotators mark each span."""
-    out: dict[tuple[int, int, str], int] = {}
-    if crowd is None:
-        return out
-    for row in range(*(int(x) for x in crowd.sentence_rows[s : s + 2])):
-        tags = crowd.tags[crowd.row_offsets[row] : crowd.row_offsets[row + 1]]
-        found = extract(tags, np.array([0, len(tags)]), crowd.scheme)
-        for i, j, k in zip(found.start, found.end, found.type, strict=True):
-            key = int(i), int(j), crowd.scheme.types[k]
-            out[key] = out.get(key, 0) + 1
-    return out
+    spans = [] if crowd is None else [span for _, found in claims_of(crowd, s) for span in found]
+    return Counter(spans)
 
 
 def _reasons(
@@ -216,17 +240,19 @@ def _reasons(
     words: list[str],
     seen: int,
 ) -> list[str]:
+    """What is not sure enough, the least sure first, and what was passed over."""
     out = []
     ours = {(span["start"], span["end"], span["label"]) for span in spans}
-    for span in spans:
+    for span in sorted(spans, key=lambda one: one["confidence"]):
         if span["accepted"]:
             continue
         key = span["start"], span["end"], span["label"]
         text = f"{span['label']} “{span['text']}” is {span['confidence']:.0%} sure"
         if seen:
-            text += f": {claims.get(key, 0)} of {seen} mark it so"
+            n = claims.get(key, 0)
+            text += f": {n or 'none'} of {seen} {'marks' if n == 1 else 'mark'} it so"
         rivals = [
-            f"{count} say {kind} “{' '.join(words[i:j])}”"
+            f"{_say(count)} {kind} “{''.join(words[i:j]).strip()}”"
             for (i, j, kind), count in sorted(claims.items(), key=lambda entry: -entry[1])
             if i < key[1] and j > key[0] and (i, j, kind) != key
         ]
@@ -235,9 +261,29 @@ def _reasons(
         passed = not any(i < b and j > a for a, b, _ in ours)
         if passed and count >= CLAIMED * seen:
             out.append(
-                f"nothing is marked where {count} of {seen} say {kind} “{' '.join(words[i:j])}”"
+                f"nothing is marked where {count} of {seen} {'says' if count == 1 else 'say'}"
+                f" {kind} “{''.join(words[i:j]).strip()}”"
             )
-    return out or ["the sentence as a whole is not sure enough"]
+    return out
+
+
+def _say(count: int) -> str:
+    return f"{count} {'says' if count == 1 else 'say'}"
+
+
+def _doubts(result: Result, s: int, words: list[str]) -> list[str]:
+    """Words outside all spans of which that is least sure."""
+    a, b = (int(x) for x in result.corpus.token_offsets[s : s + 2])
+    tags = result.tags[a:b]
+    outside = np.flatnonzero((tags >= 0) & ~result.scheme.is_entity[tags])
+    sure = result.token_confidence[a:b]
+    least = outside[np.argsort(sure[outside], kind="stable")][:DOUBTS]
+    told = [
+        f"nothing is marked at “{words[i].strip()}”, which is {sure[i]:.0%} sure"
+        for i in least.tolist()
+        if sure[i] < 0.995
+    ]
+    return told or ["the sentence as a whole is not sure enough"]
 
 
 def _csv(items: list[Item]) -> str:
@@ -254,13 +300,8 @@ def _csv(items: list[Item]) -> str:
             item.sentence, item.document, f"{item.expected_errors:.3f}", f"{item.confidence:.3f}",
             item.text, spans, "; ".join(item.reasons),
         ]  # fmt: skip
-        writer.writerow([_harmless(cell) for cell in row])
+        writer.writerow([safe_cell(cell) for cell in row])
     return out.getvalue()
-
-
-def _harmless(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell[:1] in ("=", "+", "@", "\t", "\r") else cell
 
 
 def _jsonl(items: list[Item]) -> str:

@@ -19,9 +19,11 @@ from seqtruth.decisions.merging import (
     model_crowd,
     without_annotators,
 )
+from seqtruth.decisions.model import is_vote, who_kept_none
+from seqtruth.decisions.returned import on_own_tokens
 from seqtruth.engine import MemoryParts
 from seqtruth.errors import DataError, ParameterError
-from seqtruth.fitted import SUMS, Fitted
+from seqtruth.fitted import AGREED, SUMS, Fitted
 from seqtruth.io import read
 from seqtruth.kernels.arrays import I64, Bool, Tags
 from seqtruth.methods import Accord, make_method
@@ -31,10 +33,17 @@ from seqtruth.methods.bayes import updating as bayes
 from seqtruth.methods.bayes.sequence_model import CrowdHMM
 from seqtruth.methods.task import Task
 from seqtruth.methods.updating import Change, Updated
-from seqtruth.metrics.align import Source, as_labelling
-from seqtruth.metrics.annotators import annotator_scores
+from seqtruth.metrics.align import Source
+from seqtruth.metrics.annotators import (
+    COUNTS,
+    AnnotatorScores,
+    annotator_counts,
+    counts_table,
+)
 from seqtruth.predictors.choice import choose_predictor
 from seqtruth.result import Annotators, Result
+
+_ANEW = "aggregate the old labels and the new ones together; a withdrawal works with retrain=True"
 
 
 def check_updatable(result: Result) -> None:
@@ -52,11 +61,11 @@ def check_updatable(result: Result) -> None:
             fix="save it with crowd=True",
         )
     if len(result.corpus.layers) > 1:
-        raise ParameterError("marks that overlap lie on layers, which are not updated", fix=again)
+        raise ParameterError("marks that overlap lie on layers, which are not updated", fix=_ANEW)
     if result.fitted is None:
         raise ParameterError(
-            f"{method} keeps no model that could be updated", got=method,
-            fix=f"{again}, or use accord, bsc-seq, ds or mace",
+            f"{who_kept_none(result)} keeps no model that could be updated", got=method,
+            fix=f"{again}, or use {'' if is_vote(result) else 'accord, '}bsc-seq, ds or mace",
         )  # fmt: skip
     if result.fitted.settings.get("words"):
         raise ParameterError(
@@ -103,12 +112,15 @@ def update(
     before = _known_before(result, merged)
     after = before
     if known is not None:
-        given = known_on(merged.after.corpus, as_labelling(known), result)
+        given = known_on(merged.after.corpus, on_own_tokens(result, known), result)
         after = np.where(given >= 0, given, before)
     if retrain:
         return _refitted(result, merged, after, method)
-    changed = np.concatenate([[0], np.cumsum(after != before)])[merged.after.corpus.token_offsets]
-    touched = np.flatnonzero(merged.touched | (np.diff(changed) > 0))
+    new_here = merged.touched
+    if after is not before:
+        changed = np.concatenate([[0], np.cumsum(after != before)])
+        new_here = new_here | (np.diff(changed[merged.after.corpus.token_offsets]) > 0)
+    touched = np.flatnonzero(new_here)
     if not len(touched) and merged.stays.all() and len(merged.stays) == old.n_annotators:
         return result
     change = Change(
@@ -128,7 +140,7 @@ def _crowd(given: Any, result: Result, retrain: bool) -> Crowd | None:
         return None
     crowd = given if isinstance(given, Crowd) else read(given)
     if len(crowd.corpus.layers) > 1:
-        raise ParameterError("marks that overlap lie on layers, which are not updated")
+        raise ParameterError("marks that overlap lie on layers, which are not updated", fix=_ANEW)
     return (
         crowd if retrain and crowd.scheme.kind == result.scheme.kind else in_scheme(crowd, result)
     )
@@ -159,13 +171,11 @@ def _by_annotator(fitted: Fitted) -> list[str]:
 
 
 def _extended(fitted: Fitted, change: Change) -> Fitted:
-    """The model with room for evidence on new sentences, which is worked out there."""
+    """The model with evidence of its own that can be written to, and room for that on new sentences."""
     more = change.after.n_tokens
     sources = []
     for source in fitted.sources:
-        evidence = np.zeros((more, source.evidence.shape[1]), np.float32)
-        evidence[: len(source.evidence)] = source.evidence
-        sources.append(source._replace(evidence=evidence))
+        sources.append(source._replace(evidence=_longer(source.evidence, more, 0.0)))
     return replace(fitted, sources=tuple(sources))
 
 
@@ -256,25 +266,41 @@ def _result(result: Result, merged: Merged, change: Change, found: Updated) -> R
     if result.of_sentence is not None and decision.sentence_confidence is not None:
         of_sentence = _longer(result.of_sentence, corpus.n_sentences, 0.0)
         of_sentence[found.sentences] = decision.sentence_confidence
-    fitted = found.fitted
+    agreed = _agreed(result, change, found.sentences, tags)
+    fitted = replace(found.fitted, sums={**found.fitted.sums, AGREED: agreed})
     if not merged.stays.all():
         number = np.flatnonzero(merged.stays)
         fitted = fitted.with_annotators(number, dict.fromkeys(_by_annotator(fitted), 0.0))
         crowd = without_annotators(crowd, merged.stays)
+    counts = dict(zip(COUNTS, fitted.sums[AGREED].T, strict=True))
     annotators = Annotators(
         crowd.annotators, found.weight[merged.stays], crowd.annotator_sentences,
-        crowd.annotator_tokens, np.zeros(crowd.n_annotators), found.confusion[merged.stays],
+        crowd.annotator_tokens, AnnotatorScores.of(crowd.annotators, counts).f1,
+        found.confusion[merged.stays],
     )  # fmt: skip
-    now = replace(
+    return replace(
         result, corpus=corpus, tags=tags, probabilities=probabilities, annotators=annotators,
         of_span=of_span, of_sentence=of_sentence, crowd=crowd, fitted=fitted,
         provenance=_provenance(result, merged, change, found, crowd.digest()),
     )  # fmt: skip
-    agreement = annotator_scores(crowd, now).f1
-    return replace(now, annotators=replace(annotators, agreement=agreement))
+
+
+def _agreed(result: Result, change: Change, sentences: I64, tags: Tags) -> I64:
+    """int64[W, 4]: what annotators' agreement is made of, counted anew where something was decided."""
+    before = None if result.fitted is None else result.fitted.sums.get(AGREED)
+    if before is None or len(sentences) == change.after.n_sentences:
+        return counts_table(annotator_counts(change.after, tags))
+    old = change.old_part(sentences)[0]
+    was = result.tags[change.tokens(sentences[sentences < change.n_before])]
+    now = change.new_part(sentences)[0]
+    more = counts_table(annotator_counts(now, tags[change.tokens(sentences)]))
+    more[: len(before)] += before
+    return more - counts_table(annotator_counts(old, was))
 
 
 def _longer(column: np.ndarray, n: int, value: Any) -> np.ndarray:
+    if len(column) == n:
+        return column.copy()
     out = np.full((n, *column.shape[1:]), value, column.dtype)
     out[: len(column)] = column
     return out

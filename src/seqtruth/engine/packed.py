@@ -99,6 +99,18 @@ def cut(batch: pa.RecordBatch, layout: Layout) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=layout.runs)
 
 
+def joined(batches: Iterable[pa.RecordBatch], n_rows: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of at least so many, but for the last: each batch has a price of its own."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(map(len, held)) >= n_rows:
+            yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+            held = []
+    if any(map(len, held)):
+        yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+
+
 def pack(
     batches: Iterable[pa.RecordBatch], layout: Layout, n_rows: int
 ) -> Iterator[pa.RecordBatch]:
@@ -191,7 +203,10 @@ def _one(table: pa.Table, name: str) -> pa.Array:
 def crowds(
     batches: Iterable[pa.RecordBatch], scheme: Scheme, annotators: tuple[str, ...], limit: int
 ) -> Iterator[Crowd]:
-    """Packed sentences as parts of about ``limit`` tags, cut the same way whatever the batches."""
+    """Packed sentences as parts of about ``limit`` tags, cut the same way whatever the batches.
+
+    Documents stay whole where theirs are neighbours, and end within half as many tags again.
+    """
     held: list[pa.RecordBatch] = []
     n_tags = 0
     for batch in batches:
@@ -200,12 +215,27 @@ def crowds(
         while n_tags >= limit:
             table = pa.Table.from_batches(held)
             ends = _values(_one(table, "tags"), scheme.tag_dtype)[1][1:]
-            last = int(np.searchsorted(ends, limit)) + 1
+            last = _last(table, ends, limit)
+            if not last:
+                break
             yield _crowd(table.slice(0, last), scheme, annotators)
             held = table.slice(last).to_batches()
             n_tags -= int(ends[last - 1])
     if any(len(batch) for batch in held):
         yield _crowd(pa.Table.from_batches(held), scheme, annotators)
+
+
+def _last(table: pa.Table, ends: I64, limit: int) -> int:
+    """How many sentences are a part; 0 where more must be seen to tell."""
+    last = int(np.searchsorted(ends, limit)) + 1
+    if "doc" not in table.column_names:
+        return last
+    document = np.asarray(_one(table, "doc").fill_null("").dictionary_encode().indices)
+    other = document[last:] != document[last - 1 : -1]
+    farthest, border = limit + limit // 2, last + int(np.argmax(other)) if other.any() else last
+    if other.any() and ends[border - 1] <= farthest:
+        return border
+    return last if ends[-1] > farthest else 0
 
 
 def _crowd(table: pa.Table, scheme: Scheme, annotators: tuple[str, ...]) -> Crowd:

@@ -44,5 +44,5 @@ class StoredResult:
         text += f" · {count(facts.n_annotations, 'token annotation')}"
         text += f" · {count(len(self.annotators), 'annotator')}"
         if self.history.steps:
-            text += f" · {count(len(self.history), 'round')} ({self.history.stop_reason})"
+            text += f" · {self.history.rounds}"
         return text

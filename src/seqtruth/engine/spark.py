@@ -29,7 +29,7 @@ from seqtruth.data.scheme import Scheme, detect_from_pairs
 from seqtruth.engine import sum_rows
 from seqtruth.engine.base import Facts, Labels, Parts, Sums, add
 from seqtruth.engine.label_rows import label_rows, label_schema
-from seqtruth.engine.packed import Layout, crowds, cut, pack
+from seqtruth.engine.packed import Layout, crowds, cut, joined, pack
 from seqtruth.errors import (
     DataError,
     InputError,
@@ -50,8 +50,8 @@ R = TypeVar("R")
 PARTITION_ROWS, LEAST_ROWS = 4_000_000, 65_536
 #: Tags in one part: the most that a Spark task holds in memory at a time.
 PART_TAGS = 4_000_000
-#: Rows of the long table packed at a time.
-PACK_ROWS = 1_000_000
+#: Rows of the long table cut into runs at a time (Spark hands over 10,000), and packed at a time.
+CUT_ROWS, PACK_ROWS = 200_000, 1_000_000
 #: Sums that come from the partitions one by one; where there would be more, executors add them up first.
 DRIVER_BYTES = 1 << 26
 
@@ -136,7 +136,10 @@ class SparkParts(Parts):
             doc="doc" in rows.columns,
         )
         n = partitions or _partitions(layout.n_rows, frame.sparkSession)
-        packed = _kept(_packed(rows, layout, n), checkpoint_dir)
+        packed = _packed(rows, layout, n)
+        if layout.doc and _clear(lambda: _small_documents(rows)):
+            packed = packed.repartition(n, "doc").sortWithinPartitions("doc", "task")
+        packed = _kept(packed, checkpoint_dir)
         try:
             facts = _clear(lambda: _facts(packed, rules, scheme, layout, n))
         except BaseException:
@@ -303,11 +306,20 @@ def _partitions(n_rows: int, spark: SparkSession) -> int:
     return max(1, -(-n_rows // PARTITION_ROWS), min(2 * cores, -(-n_rows // LEAST_ROWS)))
 
 
+def _small_documents(rows: DataFrame) -> bool:
+    """Whether there are several documents, none of them too big to stay together."""
+    from pyspark.sql import functions as F
+
+    sizes = rows.groupBy("doc").agg(F.count(F.lit(1)).alias("n"))
+    found = _collect(sizes.agg(F.count(F.lit(1)).alias("documents"), F.max("n").alias("largest")))
+    return bool(found[0]["documents"] > 1 and found[0]["largest"] <= PARTITION_ROWS)
+
+
 def _packed(rows: DataFrame, layout: Layout, n: int) -> DataFrame:
-    """One row per sentence, after the one shuffle: by task, so that no big document makes a big part."""
+    """One row per sentence, after a shuffle by task."""
 
     def as_runs(batches: Batches) -> Iterator[pa.RecordBatch]:
-        return (cut(batch, layout) for batch in batches if len(batch))
+        return (cut(batch, layout) for batch in joined(batches, CUT_ROWS))
 
     def as_sentences(batches: Batches) -> Iterator[pa.RecordBatch]:
         return pack((batch for batch in batches if len(batch)), layout, PACK_ROWS)

@@ -23,13 +23,13 @@ from seqtruth.errors import DataWarning, InputError, ParameterError
 from seqtruth.io.documents import Document, Notes, Role
 from seqtruth.io.format import CrowdFormat, DocumentFormat, Format
 from seqtruth.io.from_documents import CrowdBuilder, Cutting, RepeatedIdError
-from seqtruth.io.join import join_crowds
+from seqtruth.io.join import join_crowds, share_sentences
 from seqtruth.io.layers import with_layers
 from seqtruth.io.longtable.table import read_frame
 from seqtruth.io.own_formats import CONFIDENCES, suffix_of
 from seqtruth.io.places import Places, is_place
 from seqtruth.io.plan import Plan, planned
-from seqtruth.io.registry import FORMATS, find_format, format_by_name, known_format
+from seqtruth.io.registry import FORMATS, format_by_name, known_format
 from seqtruth.io.same_text import merged
 from seqtruth.io.to_documents import Scores, documents_of
 from seqtruth.result import Result
@@ -87,7 +87,15 @@ def read(
 
 
 def _joined(plan: Plan, scheme: str | None, options: dict[str, Any]) -> Crowd:
-    return join_crowds([_read_one(path, found, scheme, options) for path, found in plan.entries])
+    crowds = [_read_one(path, found, scheme, options) for path, found in plan.entries]
+    if len(crowds) > 1 and all(crowd.annotators == ("1",) for crowd in crowds):
+        if share_sentences(
+            crowds
+        ):  # a column of tags in each file: each is by whom it is called after
+            names, paths = plan.owners(), [path for path, _ in plan.entries]
+            named = zip(crowds, paths, strict=True)
+            crowds = [replace(one, annotators=(names[path],)) for one, path in named]
+    return join_crowds(crowds)
 
 
 def _read_one(path: Path, found: Format, scheme: str | None, options: dict[str, Any]) -> Crowd:
@@ -113,7 +121,7 @@ def _crowd_of_documents(
     except RepeatedIdError:
         notes = Notes()
         builder = CrowdBuilder(name, notes, cutting)
-        for document in merged(_documents(entries, notes, rest), notes):
+        for document in merged(_documents(entries, notes, rest), notes, plan.owners()):
             builder.add(_by_one_hand(document) if by_one else document)
     crowd = builder.crowd(entries[0][1].name)
     plan.tell(notes)
@@ -136,8 +144,8 @@ def _cutting(
 
 def _documents(
     entries: list[tuple[Path, Format]], notes: Notes, options: dict[str, Any]
-) -> Iterator[tuple[str, Document]]:
-    """Documents of all files, each with the name of its file."""
+) -> Iterator[tuple[Path, Document]]:
+    """Documents of all files, each with its file."""
     for path, found in entries:
         assert isinstance(found, DocumentFormat)
         known = found.read_options or {}
@@ -146,7 +154,7 @@ def _documents(
         try:
             for document in found.read(path, notes, **options):
                 empty = False
-                yield path.stem, document
+                yield path, document
         except InputError as error:
             raise _read_as(found, error, path) from None
         if empty:
@@ -354,7 +362,7 @@ def convert(
             notes = Notes()
             documents: Any = (document for _, document in _documents(entries, notes, reading))
             if len(entries) > 1:
-                documents = merged(_documents(entries, notes, reading), notes)
+                documents = merged(_documents(entries, notes, reading), notes, plan.owners())
             write_documents(documents, target, found.name, notes, **writing)
             return
         crowd = _joined(plan, scheme, reading)
@@ -387,14 +395,15 @@ def target_format(path: str | os.PathLike[str], format: str | None = None) -> Fo
     return by_name
 
 
-def detect_format(path: Path) -> str:
+def detect_format(path: Places) -> str:
     """Name of a file's format, by its content and, where that leaves a doubt, by its name.
 
     Parameters
     ----------
-    path : a file or folder.
+    path : a file, or a folder, pattern or several; of files of several formats all names.
     """
-    return find_format(path).name
+    with planned(path, None) as plan:
+        return ", ".join(dict.fromkeys(found.name for _, found in plan.entries))
 
 
 def _check_options(

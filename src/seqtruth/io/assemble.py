@@ -16,8 +16,10 @@ import pyarrow as pa
 
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
+from seqtruth.data.ragged import offsets_of as offsets_of
 from seqtruth.data.scheme import MAX_LABELS, Scheme, check_label, detect, detect_from_pairs
 from seqtruth.errors import DataError, InputError
+from seqtruth.io.growing import string_array
 from seqtruth.kernels.tags import count_pairs
 
 #: Place of a tag from (sentence, token in the sentence, annotator), as ``file:line``.
@@ -42,15 +44,15 @@ class Columns:
     corpus: Corpus
     annotators: Sequence[str]
     labels: Sequence[str]
-    row_sentence: npt.NDArray[np.int64]
-    row_annotator: npt.NDArray[np.int64]
-    tags: npt.NDArray[np.int64] | npt.NDArray[np.int32]
+    row_sentence: npt.NDArray[np.integer[Any]]
+    row_annotator: npt.NDArray[np.integer[Any]]
+    tags: npt.NDArray[np.signedinteger[Any]]
     where: Where
     offsets: npt.NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
         lengths = np.diff(self.corpus.token_offsets)[self.row_sentence]
-        self.offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self.offsets = offsets_of(lengths)
 
 
 def assemble(columns: Columns, scheme: str | None) -> Crowd:
@@ -128,7 +130,7 @@ def make_corpus(
     if documents is not None and len(documents):
         document = np.array([numbers.setdefault(d, len(numbers)) for d in documents], np.int32)
     if not isinstance(ids, pa.Array):
-        ids = pa.array(ids, pa.large_string())
+        ids = string_array(ids)
     try:
         return Corpus(
             token_offsets,
@@ -148,8 +150,3 @@ def sentence_documents(corpus: Corpus) -> list[str]:
     """Name of each sentence's document."""
     assert corpus.sentence_document is not None
     return [corpus.documents[number] for number in corpus.sentence_document.tolist()]
-
-
-def offsets_of(lengths: Sequence[int] | npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Offsets (one more entry) of segments with these lengths."""
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +13,19 @@ import pyarrow.compute as pc
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.origin import Origin
+from seqtruth.data.ragged import in_order
 from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import Spans, paint
 from seqtruth.io.assemble import offsets_of
-from seqtruth.io.text_batch import Batch, Cut, Texts, strings
+from seqtruth.io.growing import Growing, GrowingTexts, counting, string_array
+from seqtruth.io.text_batch import Batch, Cut, strings
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
+
+
+#: The largest place that fits into two bytes.
+_MOST_SHORT = (1 << 16) - 1
 
 
 class Layering(NamedTuple):
@@ -45,58 +50,20 @@ class Said(NamedTuple):
     dropped: I64
 
 
-def whole(chunks: list[Any], dtype: type) -> npt.NDArray[Any]:
-    """Chunks as one array, which takes their place; each is let go as soon as it is copied."""
-    if len(chunks) == 1:
-        return np.asarray(chunks[0], dtype)
-    width = chunks[0].shape[1:] if chunks else ()
-    out = np.empty((sum(map(len, chunks)), *width), dtype)
-    place = 0
-    for number, chunk in enumerate(chunks):
-        out[place : place + len(chunk)] = chunk
-        place += len(chunk)
-        chunks[number] = None
-    chunks[:] = [out]
-    return out
-
-
-@dataclass
-class _TextColumn:
-    """Texts that come in parts, and become a column."""
-
-    sizes: list[Any] = field(default_factory=list)
-    data: list[Any] = field(default_factory=list)
-
-    def append(self, texts: Texts) -> None:
-        self.sizes.append(texts.sizes)
-        self.data.append(texts.data)
-
-    def column(self) -> pa.Array:
-        offsets = offsets_of(whole(self.sizes, np.int32))
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(whole(self.data, np.uint8))]
-        return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
-
-
-@dataclass
 class CrowdColumns:
     """Flat columns: sentences, tokens, one row per (sentence, annotator), spans and silences in rows."""
 
-    n_sentences: int = 0
-    n_rows: int = 0
-    documents: list[I64] = field(default_factory=list)
-    text_starts: list[I64] = field(default_factory=list)
-    numbers: list[I64] = field(default_factory=list)
-    lengths: list[I64] = field(default_factory=list)
-    starts: list[I32] = field(default_factory=list)
-    ends: list[I32] = field(default_factory=list)
-    texts: _TextColumn = field(default_factory=_TextColumn)
-    tokens: _TextColumn = field(default_factory=_TextColumn)
-    row_sentence: list[I32] = field(default_factory=list)
-    row_annotator: list[I32] = field(default_factory=list)
-    #: row, first token, token after the last, node; in the sentence's tokens
-    spans: list[I32] = field(default_factory=list)
-    #: row, token that was not seen
-    silences: list[I32] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.n_sentences = self.n_rows = 0
+        self.documents, self.numbers, self.lengths = (Growing(np.int32) for _ in range(3))
+        self.text_starts = Growing(np.int64)
+        self.starts, self.ends = Growing(np.uint16), Growing(np.uint16)
+        self.texts, self.tokens = GrowingTexts(), GrowingTexts()
+        self.row_sentence, self.row_annotator = Growing(np.int32), Growing(np.int32)
+        #: row, first token, token after the last, node; in the sentence's tokens
+        self.spans = Growing(np.int32, 4)
+        #: row, token that was not seen
+        self.silences = Growing(np.int32, 2)
 
     def add(self, batch: Batch, cut: Cut, said: Said, first_document: int, name: str) -> None:
         """A batch of texts, cut, with what was said of them."""
@@ -109,8 +76,11 @@ class CrowdColumns:
         lengths = np.diff(cut.tokens_of)
         self.lengths.append(lengths)
         base = np.repeat(cut.sentence_starts, lengths)
-        self.starts.append((cut.token_starts - base).astype(np.int32))
-        self.ends.append((cut.token_ends - base).astype(np.int32))
+        for column, places in ((self.starts, cut.token_starts), (self.ends, cut.token_ends)):
+            inside = places - base
+            if int(inside.max(initial=0)) > _MOST_SHORT:
+                column.widen(np.int32)
+            column.append(inside)
         self.texts.append(strings(batch, cut.sentence_starts, cut.sentence_ends, name))
         self.tokens.append(strings(batch, cut.token_starts, cut.token_ends, name))
         self._add_rows(cut, said, counts)
@@ -146,21 +116,28 @@ class CrowdColumns:
 
     def corpus(self, documents: Sequence[str], split: bool, origin: Origin) -> Corpus:
         """The sentences; those of documents that were ``split`` are numbered."""
-        document = whole(self.documents, np.int64)
-        names = pa.array(documents, pa.large_string()).take(pa.array(document))
+        document = self.documents.whole()
+        names = string_array(documents).take(_int_array(document))
         ids = names
         if split:
-            numbers = pa.array(whole(self.numbers, np.int64) + 1).cast(pa.large_string())
+            within = self.numbers.whole() + 1
+            numbers = counting(int(within.max(initial=0)) + 1).take(_int_array(within))
             ids = pc.binary_join_element_wise(names, numbers, pa.scalar("#", pa.large_string()))
         return Corpus(
-            offsets_of(whole(self.lengths, np.int64)), ids, self.tokens.column(), tuple(documents),
-            document.astype(np.int32), self.texts.column(),
-            whole(self.starts, np.int32), whole(self.ends, np.int32),
-            whole(self.text_starts, np.int64), origin=origin,
+            offsets_of(self.lengths.whole()), ids, self.tokens.whole(), tuple(documents),
+            document, self.texts.whole(),
+            self.starts.whole(), self.ends.whole(),
+            self.text_starts.whole(), origin=origin,
         )  # fmt: skip
 
     def crowd(
-        self, corpus: Corpus, numbers: I64, names: tuple[str, ...], layering: Layering, kind: str
+        self,
+        corpus: Corpus,
+        numbers: I64,
+        names: tuple[str, ...],
+        layering: Layering,
+        kind: str,
+        keep: bool = False,
     ) -> Crowd:
         """The rows of the annotators chosen, on their layers.
 
@@ -170,13 +147,15 @@ class CrowdColumns:
         numbers : by annotator, the number in the crowd, or -1.
         names : of the annotators chosen.
         kind : of the scheme.
+        keep : whether another crowd will be asked for; the spans, of which there may be as many as tokens,
+            are let go otherwise.
         """
         n_layers = len(layering.names)
-        annotator = numbers[whole(self.row_annotator, np.int32)].astype(np.int32)
+        annotator = numbers[self.row_annotator.whole()].astype(np.int32)
         rows = np.flatnonzero(annotator >= 0)
-        sentence, annotator = whole(self.row_sentence, np.int32)[rows], annotator[rows]
+        sentence, annotator = self.row_sentence.whole()[rows], annotator[rows]
         # rows were added document by document and annotator by annotator
-        order = np.lexsort((annotator, sentence))
+        order = np.lexsort((annotator, sentence)).astype(np.int32)
         sentence, annotator = sentence[order], annotator[order]
         new_row = np.full(self.n_rows, -1, np.int32)
         new_row[rows[order]] = np.arange(len(rows), dtype=np.int32)
@@ -203,20 +182,35 @@ class CrowdColumns:
         scheme = Scheme.of(kind, [f"I-{label}" for label in layering.labels] or ["O"])
         types = np.array([scheme.types.index(label) for label in layering.labels] or [0], np.int16)
         offsets = offsets_of(np.diff(corpus.token_offsets)[row_sentence])
-        found = whole(self.spans, np.int32).reshape(-1, 4)
-        found = found[new_row[found[:, 0]] >= 0]
-        on = np.array(layering.of or [0], np.int64)[found[:, 3]]
-        at = on_layer(new_row[found[:, 0]], on)
-        sequence = np.lexsort((found[:, 1], at))
-        spans = Spans(
-            at[sequence].astype(np.int64),
-            found[sequence, 1].astype(np.int32),
-            found[sequence, 2].astype(np.int32),
-            types[found[sequence, 3]],
-        )
+        spans = self._spans(new_row, types, layering, on_layer)
+        if not keep:
+            self.spans = Growing(np.int32, 4)
         tags = paint(spans, offsets, scheme)
-        quiet = whole(self.silences, np.int32).reshape(-1, 2)
+        del spans
+        quiet = self.silences.whole()
         quiet = quiet[new_row[quiet[:, 0]] >= 0]
         for number in range(n_layers):
             tags[offsets[on_layer(new_row[quiet[:, 0]], number)] + quiet[:, 1]] = -1
         return Crowd(corpus, scheme, names, row_sentence, row_annotator, tags)
+
+    def _spans(
+        self, new_row: I32, types: npt.NDArray[np.int16], layering: Layering, on_layer: Any
+    ) -> Spans:
+        """Spans by row and place, in few copies: there may be as many of them as of tokens."""
+        found = self.spans.whole()
+        row = new_row[found[:, 0]]
+        if (row < 0).any():
+            found, row = found[row >= 0], row[row >= 0]
+        at = row
+        if len(layering.names) > 1:
+            at = on_layer(row, np.array(layering.of, np.int64)[found[:, 3]])
+        del row
+        if not in_order(at, found[:, 1]):
+            sequence = np.lexsort((found[:, 1], at)).astype(np.int32)
+            at, found = at[sequence], found[sequence]
+        start, end = (np.ascontiguousarray(found[:, k]) for k in (1, 2))
+        return Spans(at.astype(np.int64), start, end, types[found[:, 3]])
+
+
+def _int_array(column: I32) -> pa.Array:
+    return pa.Array.from_buffers(pa.int32(), len(column), [None, pa.py_buffer(column)])

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from seqtruth.atomic import atomic_path as atomic_path
 from seqtruth.errors import InputError
+from seqtruth.io.chunks import as_utf8
 from seqtruth.io.chunks import check_text as check_text
 from seqtruth.limits import check_unpacked
 
-_BOM = b"\xef\xbb\xbf"
 _PART = 1 << 24
 
 
@@ -48,12 +48,11 @@ def _unpacked(data: bytes, path: Path) -> bytes:
 
 
 def read_text(path: Path) -> bytes:
-    """Bytes of a text file: valid UTF-8 without byte-order mark and without NUL bytes.
+    """Bytes of a text file: valid UTF-8 (also made of UTF-16) without byte-order mark and NUL bytes.
 
     Text stays bytes, so that readers can split it by array passes.
     """
-    data = read_bytes(path)
-    data = data.removeprefix(_BOM)
+    data = as_utf8(read_bytes(path), str(path))
     if not data or data.isspace():
         raise InputError("the file is empty", where=str(path))
     place = line = 0

@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import InputError
+from seqtruth.io.chunks import WIDE
 from seqtruth.io.documents import Document, Notes
 from seqtruth.io.tree import Tree
 
@@ -65,6 +66,8 @@ class Glimpse:
             # what is there of the first bytes; a damaged file is the reader's to report
             with suppress(zlib.error):
                 head = zlib.decompressobj(wbits=31).decompress(head, size)
+        if head[:2] in WIDE:
+            return head.decode("utf-16", "ignore").encode()
         return head.removeprefix(b"\xef\xbb\xbf")
 
     @cached_property

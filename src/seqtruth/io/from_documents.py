@@ -10,7 +10,7 @@ the same file lie on the same tokens.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, get_args
@@ -24,6 +24,7 @@ from seqtruth.errors import DataError, InputError, ParameterError
 from seqtruth.io.assemble import as_input_error
 from seqtruth.io.crowd_columns import CrowdColumns, Layering, Said
 from seqtruth.io.documents import Document, Mark, Notes, Opinion, Role
+from seqtruth.io.marked_texts import MarkedTexts
 from seqtruth.io.overlaps import Overlaps, tidy
 from seqtruth.io.record_text import kept_record
 from seqtruth.io.sentences import check_split
@@ -99,6 +100,8 @@ class _Waiting:
     opinions: list[tuple[int, int]] = field(default_factory=list)
     #: (opinion, start, end, node)
     spans: list[tuple[int, int, int, int]] = field(default_factory=list)
+    #: likewise, of opinions without overlaps; these are not counted yet
+    flat: list[tuple[int, int, int, int]] = field(default_factory=list)
     #: (opinion, start, end): pieces of marks
     pieces: list[tuple[int, int, int]] = field(default_factory=list)
     #: (opinion, the stretches seen, those marked included)
@@ -122,38 +125,65 @@ class CrowdBuilder:
         self._discontinuous: list[Discontinuous] = []
         self._given_tokens = self._given_sentences = False
 
-    def announce(self, annotator: str) -> None:
-        """List an annotator who may have no opinion."""
-        self._annotators.setdefault((annotator, "annotator"), len(self._annotators))
+    def announce(self, annotator: str) -> int:
+        """List an annotator who may have no opinion; returns their number."""
+        return self._annotators.setdefault((annotator, "annotator"), len(self._annotators))
+
+    def number_of(self, document: str) -> int | None:
+        """The place of a document among those added; None where it was not."""
+        return self._documents.get(document)
+
+    def add_plain(self, texts: MarkedTexts, batch: Batch | None = None) -> None:
+        """Take texts whose marks need no tidying, see :func:`~seqtruth.io.marked_texts.plain_ones`.
+
+        Parameters
+        ----------
+        batch : the texts as a batch, where they are one already.
+        """
+        self._cut()  # those before come first
+        documents = [Document(*pair) for pair in zip(texts.ids, texts.texts, strict=True)]
+        for document in documents:
+            self._enter(document.id)
+        self._count(texts.spans)
+        nothing = np.zeros((0, 3), np.int64)
+        batch = batch or batch_of(texts.texts)
+        self._keep(batch, _Waiting(documents), texts.opinions, texts.spans, nothing)
+
+    def _enter(self, id: str) -> None:
+        if id in self._documents:
+            raise RepeatedIdError(id)
+        self._documents[id] = len(self._documents)
 
     def add(self, document: Document) -> None:
         """Take a document and its opinions."""
-        if document.id in self._documents:
-            raise RepeatedIdError(document.id)
-        self._documents[document.id] = len(self._documents)
+        self._enter(document.id)
         where = document.where or f"{self.name}: document {document.id!r}"
         waiting, text = self._waiting, document.text
         number = len(waiting.documents)
-        everybody: list[tuple[Who, list[tuple[Mark, int]]]] = []
+        everybody: list[tuple[Who, Sequence[Mark]]] = []
         in_pieces = False
         for who, opinion in self._last_ones(document, where).items():
             n = len(waiting.opinions)
             waiting.opinions.append((number, self._annotators[who]))
-            placed = self.overlaps.flat(text, opinion.marks)
-            if placed is None:
-                marks = tidy(document, opinion, self.notes)
-                placed = self.overlaps.place(marks, where, who[0], self.notes)
-                pieces = [(n, a, b) for mark, _ in placed for a, b in mark.pieces]
+            marks: Sequence[Mark] = opinion.marks
+            spans = self.overlaps.flat(n, text, opinion.marks)
+            if spans is None:
+                tidied = tidy(document, opinion, self.notes)
+                placed = self.overlaps.place(tidied, where, who[0], self.notes)
+                marks = [mark for mark, _ in placed]
+                pieces = [(n, a, b) for mark in marks for a, b in mark.pieces]
                 waiting.pieces += pieces
                 in_pieces = in_pieces or bool(pieces)
-            waiting.spans += [(n, mark[0], mark[1], node) for mark, node in placed]
-            everybody.append((who, placed))
+                waiting.spans += [(n, mark[0], mark[1], node) for mark, node in placed]
+            else:
+                waiting.flat += spans
+            everybody.append((who, marks))
             if opinion.time is not None:
                 self._times.setdefault(who, {})[document.id] = opinion.time
             if opinion.seen is not None:
                 seen = [(max(0, a), min(b, len(text))) for a, b in opinion.seen]
                 waiting.pieces += [(n, a, b) for a, b in seen if a < b]
-                waiting.seen.append((n, sorted([*seen, *((m.start, m.end) for m, _ in placed)])))
+                waiting.seen.append((n, sorted([*seen, *((m.start, m.end) for m in marks)])))
         waiting.documents.append(document)
         self._given_tokens |= document.tokens is not None
         self._given_sentences |= document.sentences is not None
@@ -177,19 +207,17 @@ class CrowdBuilder:
             found[who] = opinion
         return dict(sorted(found.items(), key=lambda item: known[item[0]]))
 
-    def _remember_pieces(
-        self, document: str, everybody: list[tuple[Who, list[tuple[Mark, int]]]]
-    ) -> None:
+    def _remember_pieces(self, document: str, everybody: list[tuple[Who, Sequence[Mark]]]) -> None:
         """The marks in pieces: of everybody, and of most."""
         votes: dict[tuple[int, int, str], Counter[Any]] = {}
-        for who, placed in everybody:
+        for who, marks in everybody:
             name = self._annotator_name(who)
-            for mark, _ in placed:
+            for mark in marks:
                 if mark.pieces:
                     votes.setdefault(mark[:3], Counter())
                     self._discontinuous.append(Discontinuous(document, name, *mark[:4]))
-        for _, placed in everybody:
-            for mark, _ in placed:
+        for _, marks in everybody:
+            for mark in marks:
                 if mark[:3] in votes:
                     votes[mark[:3]][mark.pieces] += 1
         for hull, counts in votes.items():
@@ -209,9 +237,24 @@ class CrowdBuilder:
         if not waiting.documents:
             return
         batch = batch_of([document.text for document in waiting.documents])
-        opinions = _table(waiting.opinions, 2)
+        flat = _table(waiting.flat, 4)
+        self._count(flat)
+        spans = np.concatenate([flat, _table(waiting.spans, 4)])
+        pieces = _table(waiting.pieces, 3)
+        self._keep(batch, waiting, _table(waiting.opinions, 2), spans, pieces)
+
+    def _count(self, spans: I64) -> None:
+        """Count labels that meet nothing."""
+        for node, count in enumerate(np.bincount(spans[:, 3]).tolist()):
+            if count:
+                self.overlaps.counts[node] += count
+
+    def _keep(
+        self, batch: Batch, waiting: _Waiting, opinions: I64, spans: I64, pieces: I64
+    ) -> None:
+        """Cut a batch, and keep what comes of it; places count from each text's beginning."""
         base = batch.starts[opinions[:, 0]]
-        spans, pieces = _table(waiting.spans, 4), _table(waiting.pieces, 3)
+        spans, pieces = spans.copy(), pieces.copy()
         for table in (spans, pieces):
             table[:, 1:3] += base[table[:, 0], None]
         hulls = (spans[:, 1], spans[:, 2])
@@ -228,8 +271,9 @@ class CrowdBuilder:
         roles: tuple[str, ...] | None = None,
         origin: Origin | None = None,
         scheme: str | None = None,
+        keep: bool = False,
     ) -> Crowd:
-        """Everything added so far.
+        """Everything added.
 
         Parameters
         ----------
@@ -237,27 +281,42 @@ class CrowdBuilder:
         roles : other ones than asked for at first.
         origin : what is to be remembered instead.
         scheme : how to spell spans, where nothing was said at first.
+        keep : whether it will be asked for again.
         """
         if not self._documents:
             raise InputError("there are no documents", where=self.name)
+        self._check_names()
         self._cut()
         layers, of = self.overlaps.layers()
         chosen = self._chosen(roles)
-        corpus = self._columns.corpus(
-            list(self._documents), self.cutting.split != "none", origin or self._origin(format)
-        )
         numbers = np.full(len(self._annotators) + 1, -1, np.int64)
         numbers[[self._annotators[who] for who in chosen]] = np.arange(len(chosen))
         try:
+            corpus = self._columns.corpus(
+                list(self._documents), self.cutting.split != "none", origin or self._origin(format)
+            )
             return self._columns.crowd(
                 corpus if len(layers) == 1 else corpus.on_layers(layers),
                 numbers,
                 tuple(self._annotator_name(who) for who in chosen),
                 Layering(layers, [node.label for node in self.overlaps.nodes], of),
                 self.cutting.scheme or scheme or "iob2",
+                keep,
             )
         except DataError as error:
             raise as_input_error(error, self.name) from None
+
+    def _check_names(self) -> None:
+        """Names must be texts that can be written down: half of a surrogate pair in JSON is none."""
+        names: dict[str, Iterable[object]] = {
+            "a label": (node.label for node in self.overlaps.nodes),
+            "an annotator's name": (name for name, _ in self._annotators),
+            "a document's name": self._documents,
+        }
+        for what, found in names.items():
+            for name in found:
+                if not isinstance(name, str) or not (name.isascii() or _is_writable(name)):
+                    raise InputError(f"{what} is no text", where=self.name, got=ascii(name)[:80])
 
     def _chosen(self, roles: tuple[str, ...] | None) -> list[Who]:
         """The annotators of the crowd: those with the roles wanted, or all where there are none."""
@@ -285,6 +344,14 @@ class CrowdBuilder:
             self._given_sentences,
             {self._annotator_name(who): when for who, when in self._times.items()},
         )
+
+
+def _is_writable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _table(rows: list[Any], width: int) -> I64:

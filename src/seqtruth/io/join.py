@@ -26,12 +26,15 @@ def join_crowds(crowds: Sequence[Crowd]) -> Crowd:
     try:
         if len(kinds) > 1 and "plain" not in kinds:
             crowds = [crowd.respell("iob2") for crowd in crowds]
-        ids = pa.concat_arrays([crowd.corpus.sentence_ids for crowd in crowds])
-        if len(ids.unique()) == len(ids):
-            return Crowd.concat(crowds)
-        return _one_corpus(crowds)
+        return _one_corpus(crowds) if share_sentences(crowds) else Crowd.concat(crowds)
     except DataError as error:
         raise InputError(error.what, where=error.where, got=error.got, fix=error.fix) from None
+
+
+def share_sentences(crowds: Sequence[Crowd]) -> bool:
+    """Whether a sentence's id is in two of them."""
+    ids = pa.concat_arrays([crowd.corpus.sentence_ids for crowd in crowds])
+    return len(ids.unique()) < len(ids)
 
 
 def _one_corpus(crowds: Sequence[Crowd]) -> Crowd:

@@ -173,7 +173,9 @@ def _record(data: bytes | memoryview, name: str, line: int) -> JsonRecord:
 
 
 def parse_json(data: bytes | memoryview | str) -> Any:
-    """One value; :class:`json.JSONDecodeError` where it is none."""
+    """One value; :class:`json.JSONDecodeError` where it is none. A byte-order mark is passed over."""
+    if isinstance(data, bytes):
+        data = data.removeprefix(b"\xef\xbb\xbf")
     return _parsed(data)[0]
 
 

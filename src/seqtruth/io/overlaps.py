@@ -136,30 +136,34 @@ class Overlaps:
             active.append(Placed(mark, node))
         return placed
 
-    def flat(self, text: str, marks: tuple[Mark, ...]) -> list[tuple[Mark, int]] | None:
+    def flat(
+        self, number: int, text: str, marks: tuple[Mark, ...]
+    ) -> list[tuple[int, int, int, int]] | None:
         """As :func:`tidy` and :meth:`place`, where there is nothing to tidy and no two meet; else None.
 
-        Most opinions are so, and this is what they wait for.
+        Most opinions are so, and this is what they wait for: (number, start, end, node) of each mark. Nodes
+        are counted by whoever asks, many at once.
         """
         try:
             ordered = sorted(marks)
         except TypeError:  # two that are the same but for the score
             return None
         placed, nodes, length, reached = [], self._flat, len(text), 0
-        for mark in ordered:
-            start, end, label, pieces, _ = mark
+        for start, end, label, pieces, _ in ordered:
             if pieces or not reached <= start < end <= length or not label:
                 return None
             if text[start].isspace() or text[end - 1].isspace():
                 return None
             reached = end
             node = nodes.get(label)
-            if node is None:
-                node = nodes[label] = self.nodes.setdefault(Node(label, 0), len(self.nodes))
-            placed.append((mark, node))
-        for _, node in placed:
-            self.counts[node] += 1
+            placed.append((number, start, end, self.node(label) if node is None else node))
         return placed
+
+    def node(self, label: str) -> int:
+        """The number of a label where it meets nothing."""
+        found = self.nodes.setdefault(Node(label, 0), len(self.nodes))
+        self._flat[label] = found
+        return found
 
     def layers(self) -> tuple[tuple[str, ...], list[int]]:
         """Names of the layers, and the layer of each node."""

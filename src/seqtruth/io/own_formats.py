@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from seqtruth.io.format import HEAD, CrowdFormat, Glimpse
 from seqtruth.io.formats.conll.columns import read_conll, write_conll
@@ -17,13 +16,15 @@ from seqtruth.io.formats.conll.folder import read_conll_folder, write_conll_fold
 from seqtruth.io.formats.jsonl import read_jsonl
 from seqtruth.io.formats.jsonl_writing import write_jsonl
 from seqtruth.io.formats.label_matrix import read_matrix, tell_matrix, write_matrix
-from seqtruth.io.longtable.sources import REQUIRED, header
+from seqtruth.io.longtable.sources import REQUIRED, delimiter_in, header
 from seqtruth.io.longtable.table import read_csv, read_parquet, read_tsv, write_table
 
 CONFIDENCES = ("confidence", "span_confidence")
 _WITH_LEVEL = (*CONFIDENCES, "level")
 _CONLL = (".conll", ".bio", ".iob", ".iob2", ".bioes", ".bilou", ".txt")
+_TAG_CELL = re.compile(rb"[BIESLUM]-\S+|[O?]")
 _OURS = re.compile(rb'"(?:tokens|text|annotations)"\s*:')
+_FIELDS = {"tokens", "offsets", "confidence", "meta", "metadata"}
 _JSONL = (".jsonl", ".ndjson", ".json")
 #: Signs of a table of something else: cells of JSON, Toloka's header, the syntax of Universal Dependencies.
 _NO_COLUMNS = re.compile(
@@ -58,8 +59,12 @@ def _tell_conll(glimpse: Glimpse) -> float:
 
 def _is_prose(head: bytes) -> bool:
     """Whether lines are far too different to be a token and tags."""
-    counts = {len(line.split()) for line in head.split(b"\n")[:50] if not line.startswith(b"#")}
-    return len(counts - {0}) > 2 and max(counts) > 20
+    lines = [line.split() for line in head.split(b"\n")[:50] if not line.startswith(b"#")]
+    counts = {len(line) for line in lines} - {0}
+    if len(counts) > 2 and max(counts) > 20:
+        return True
+    tagged = any(_TAG_CELL.fullmatch(line[-1]) for line in lines if len(line) > 1)
+    return len(counts) > 1 and max(counts) > 5 and not tagged
 
 
 def _tell_folder(glimpse: Glimpse) -> float:
@@ -83,11 +88,15 @@ def _tell_jsonl(glimpse: Glimpse) -> float:
 
 
 def _may_be_ours(head: bytes) -> bool:
-    """Whether the first object has a key of ours, or is damaged so that one cannot see."""
+    """Whether the first object has a key of ours and no others' labels, or cannot be read to see."""
     try:
         value, _ = json.JSONDecoder().raw_decode(head.decode("utf-8", "ignore"))
     except (ValueError, RecursionError):
         return len(head) < HEAD // 2 or _OURS.search(head) is not None
+    if "annotations" not in value and any(
+        isinstance(one, list | dict) for key, one in value.items() if key not in _FIELDS
+    ):
+        return False  # labels of some other shape
     ours = not {"tokens", "text"}.isdisjoint(value) or isinstance(value.get("annotations"), dict)
     return not value or ours
 
@@ -96,7 +105,8 @@ def _tell_delimited(delimiter: str, suffix: str, glimpse: Glimpse) -> float:
     head = glimpse.head.lstrip()
     if glimpse.tree is not None or b"\0" in head:
         return 0.0
-    if set(REQUIRED) <= set(header(head, delimiter)):
+    found = delimiter_in(head) is not None if delimiter == "," else False
+    if found or set(REQUIRED) <= set(header(head, delimiter)):
         return SURE
     return BY_NAME if suffix == ".csv" and suffix_of(glimpse.path) == suffix else 0.0
 
@@ -104,6 +114,8 @@ def _tell_delimited(delimiter: str, suffix: str, glimpse: Glimpse) -> float:
 def _tell_parquet(glimpse: Glimpse) -> float:
     if glimpse.head[:4] != b"PAR1":
         return GUESS if suffix_of(glimpse.path) in (".parquet", ".pq") else 0.0
+    import pyarrow.parquet as pq  # slow to import: only where it is needed
+
     try:
         names = set(pq.read_schema(glimpse.path).names)
     except (pa.ArrowException, OSError, ValueError):

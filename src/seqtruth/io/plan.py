@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from seqtruth.errors import DataWarning, InputError
 from seqtruth.io.documents import Notes
 from seqtruth.io.format import CrowdFormat, Format, Glimpse
+from seqtruth.io.formats.file_names import told_apart
 from seqtruth.io.own_formats import suffix_of
 from seqtruth.io.places import Places, members, opened
 from seqtruth.io.registry import find_format, known_format
@@ -37,6 +38,12 @@ class Plan:
         for folder, archive in self.archives.items():
             text = text.replace(folder, archive)
         return text
+
+    def owners(self) -> dict[Path, str]:
+        """Whose each file is: by its name, or, as ``ann/all.jsonl`` and ``bob/all.jsonl``, by its folder."""
+        places = {path: Path(self.told(str(path.absolute()))) for path, _ in self.entries}
+        names = told_apart(places.values())
+        return {path: names.get(place, place.stem) for path, place in places.items()}
 
     def tell(self, notes: Notes) -> None:
         """Put the user's places into notes."""
@@ -85,28 +92,38 @@ def _file_kinds(folder: Path) -> list[tuple[Path, Format]]:
     if find_format(folder).name != "conll-folder":
         return []
     names = [path for path in folder.iterdir() if path.is_file() and path.name[:1] not in "._"]
+    if not names:  # folders in it, such as one for each annotator
+        return _of_one_kind({name: folder / name for name in Tree(folder)}, folder)
     endings = {suffix_of(path) for path in names}
-    if not names or endings & {".conll", ".txt", ".bio", ".iob", ".iob2", ".bioes", ".bilou"}:
+    if endings & {".conll", ".txt", ".bio", ".iob", ".iob2", ".bioes", ".bilou"}:
         return []
     return [(path, find_format(path)) for path in sorted(names)]
 
 
 def _archive_kinds(tree: Tree, place: Path, archives: dict[str, str]) -> list[tuple[Path, Format]]:
     """The members of an archive that is no format of its own, as far as they are of one format."""
-    found: list[tuple[Path, Format]] = []
-    other: list[str] = []
+    files = {}
     for number, name in enumerate(tree):
         archives[str(place / str(number))] = str((tree.path / name).parent)
-        target = _unpacked(tree, name, place / str(number))
+        files[name] = _unpacked(tree, name, place / str(number))
+    return _of_one_kind(files, tree.path)
+
+
+def _of_one_kind(files: dict[str, Path], where: Path) -> list[tuple[Path, Format]]:
+    """Files, by their names in ``where``, with their format, where they have only one; those of none are left
+    out with a warning."""
+    found: list[tuple[Path, Format]] = []
+    other: list[str] = []
+    for name, file in files.items():
         try:
-            found.append((target, find_format(target)))
+            found.append((file, find_format(file)))
         except InputError:
             other.append(name)
     if len({kind.name for _, kind in found}) != 1:
         return []
     if other:
         warnings.warn(
-            f"{tree.path}: left out, as not recognised: {', '.join(other[:5])}{' …' if other[5:] else ''}",
+            f"{where}: left out, as not recognised: {', '.join(other[:5])}{' …' if other[5:] else ''}",
             DataWarning, stacklevel=2,
         )  # fmt: skip
     return found

@@ -20,11 +20,14 @@ from seqtruth.io.assemble import (
     as_input_error,
     assemble,
     find_scheme,
-    make_corpus,
     offsets_of,
 )
+from seqtruth.io.growing import Growing, GrowingTexts
+from seqtruth.io.json_blocks import TokenRecords
+from seqtruth.io.text_batch import Texts
 from seqtruth.io.text_spans import TextSpan, in_order, tidy, token_spans
 from seqtruth.io.tokens import tokenise
+from seqtruth.kernels.arrays import MAX_ONE_BYTE_LABELS
 
 
 class _Codes(dict[str | None, int]):
@@ -51,24 +54,54 @@ def given_twice(name: str, where: str, first: str) -> InputError:
 
 
 class _Strings:
-    """Many strings, held as Arrow chunks."""
+    """Many strings: those that come one by one, and those that come in columns."""
 
     def __init__(self) -> None:
-        self._chunks: list[pa.Array] = []
+        self._column = GrowingTexts()
         self._open: list[str] = []
 
     def extend(self, strings: list[str]) -> None:
         self._open += strings
-        if len(self._open) > 1 << 18:
+        if len(self._open) > 1 << 16:
             self._close()
 
-    def _close(self) -> None:
-        self._chunks.append(pa.array(self._open, pa.large_string()))
-        self._open = []
-
-    def column(self) -> pa.Array:
+    def add(self, strings: Texts) -> None:
         self._close()
-        return pa.concat_arrays(self._chunks)
+        self._column.append(strings)
+
+    def _close(self) -> None:
+        if self._open:
+            self._column.extend(self._open)
+            self._open = []
+
+    def whole(self) -> pa.Array:
+        self._close()
+        return self._column.whole()
+
+
+class _Numbers:
+    """Many whole numbers: those that come one by one (``open``), and those that come in arrays."""
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self._column, self._kind = Growing(dtype), "q" if dtype is np.int64 else "i"
+        self.open = array(self._kind)
+
+    def add(self, numbers: npt.NDArray[Any]) -> None:
+        self._close()
+        self._column.append(numbers)
+
+    def widen(self, dtype: npt.DTypeLike) -> None:
+        """Go on with larger numbers; those that wait count as such."""
+        self._column.widen(dtype)
+
+    def _close(self) -> None:
+        if self.open:
+            self._column.append(np.array(self.open))
+            self.open = array(self._kind)
+
+    def whole(self) -> npt.NDArray[Any]:
+        self._close()
+        return self._column.whole()
 
 
 class Collector:
@@ -81,21 +114,52 @@ class Collector:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.ids: list[str] = []
+        self.n_records = 0
         self.scheme: str | None = None  #: what the file itself says
-        self._id_place: dict[str, str] = {}
-        self._documents: list[str] = []
+        self._ids = _Strings()
+        self._lines = _Numbers(np.int64)  # of each record; -1 where ``_where`` has its place
+        self._line_of: npt.NDArray[np.int64] | None = None
+        self._where: dict[int, str] = {}
+        self._documents: dict[str, int] = {}
+        self._document = _Numbers(np.int32)
         self._tokens = _Strings()
-        self._lengths: list[int] = []
-        self._texts: list[str | None] = []
-        self._borders = array("i")
+        self._n_tokens = 0
+        self._lengths = _Numbers(np.int32)
+        self._texts: dict[int, str] = {}
+        self._borders: dict[int, list[tuple[int, int]]] = {}  # by the number of the first token
         self._annotators: dict[str, int] = {}
         self._codes = _Codes()
-        self._rows = array("q")
-        self._tags = array("i")
+        self._rows = _Numbers(np.int32)
+        self._tags = _Numbers(np.int8)
         self._span_rows: list[tuple[int, int]] = []
         self._spans: list[tuple[int, int, int, int]] = []  # row, start, end, type
         self._types: dict[str, int] = {}
+
+    def add_records(self, records: TokenRecords) -> None:
+        """Add records that were read into columns."""
+        common, names = records.common, records.common.names
+        known, rows = self._annotators, common.rows
+        number = np.full(len(names) + 1, -1, np.int32)
+        for code in _in_use(rows[:, 1], len(names)):  # numbered as they come in the file
+            number[code] = known.setdefault(names[code], len(known))
+        seen = rows[rows[:, 0] >= 0]
+        self._rows.add(np.stack([seen[:, 0] + self.n_records, number[seen[:, 1]]], axis=1).ravel())
+        code_of = np.full(len(names) + 1, -1, np.int32)
+        for code in _in_use(records.tags, len(names)):
+            code_of[code] = self._codes[names[code]]
+        self._widen()
+        self._tags.add(code_of[records.tags])
+        document = np.full(len(names) + 1, -1, np.int32)
+        codes, first = np.unique(common.documents, return_index=True)
+        for code in codes[np.argsort(first)].tolist():
+            document[code] = self._document_of("" if code < 0 else names[code])
+        self._document.add(document[common.documents])
+        self._ids.add(common.ids)
+        self._lines.add(common.lines)
+        self._tokens.add(records.tokens)
+        self._n_tokens += len(records.tokens.sizes)
+        self._lengths.add(records.lengths)
+        self.n_records += len(common.lines)
 
     def add_tokens(
         self,
@@ -125,7 +189,8 @@ class Collector:
                     fix="write null for a tag that was not given",
                 )
             try:
-                self._tags.extend([self._codes[tag] for tag in tags])
+                self._tags.open.extend([self._codes[tag] for tag in tags])
+                self._widen()
             except TypeError:
                 bad = next(t for t in tags if t is not None and (not isinstance(t, str) or not t))
                 raise InputError(
@@ -133,7 +198,7 @@ class Collector:
                     where=where,
                     got=f"{bad!r:.40}",
                 ) from None
-            self._rows.extend((sentence, number))
+            self._rows.open.extend((sentence, number))
 
     def add_text(
         self,
@@ -208,43 +273,81 @@ class Collector:
         borders: list[tuple[int, int]] | None,
         where: str,
     ) -> int:
-        if self._id_place.setdefault(name, where) != where:
-            raise given_twice(name, where, self._id_place[name])
-        self.ids.append(name)
-        self._documents.append(document)
+        self._ids.extend([name])
+        prefix, _, line = where.rpartition(":")
+        by_line = prefix == self.name and line.isdecimal()
+        if not by_line:
+            self._where[self.n_records] = where
+        self._lines.open.append(int(line) if by_line else -1)
+        self._document.open.append(self._document_of(document))
         self._tokens.extend(tokens)
-        self._lengths.append(len(tokens))
-        self._texts.append(text)
-        for pair in borders if borders is not None else [(-1, -1)] * len(tokens):
-            self._borders.extend(pair)
-        return len(self.ids) - 1
+        self._lengths.open.append(len(tokens))
+        if text is not None:
+            self._texts[self.n_records] = text
+        if borders is not None:
+            self._borders[self._n_tokens] = borders
+        self._n_tokens += len(tokens)
+        self.n_records += 1
+        return self.n_records - 1
+
+    def _widen(self) -> None:
+        """Let tags be numbers that are large enough."""
+        if len(self._codes) > MAX_ONE_BYTE_LABELS:
+            self._tags.widen(np.int16 if len(self._codes) < 1 << 15 else np.int32)
+
+    def _document_of(self, name: str) -> int:
+        return self._documents.setdefault(name, len(self._documents))
 
     def corpus(self) -> Corpus:
         """The sentences of all records."""
-        if not self.ids:
+        if not self.n_records:
             raise InputError("the file has no sentences", where=self.name)
-        places = np.array(self._borders, np.int32).reshape(-1, 2)
-        with_text = any(text is not None for text in self._texts)
-        return make_corpus(
-            self.name,
-            offsets_of(self._lengths),
-            self.ids,
-            self._tokens.column(),
-            self._documents,
-            pa.array(self._texts, pa.large_string()) if with_text else None,
-            places[:, 0] if with_text else None,
-            places[:, 1] if with_text else None,
-        )
+        ids = self._ids.whole()
+        texts, places = None, np.zeros((0, 2), np.int32)
+        if self._texts:
+            texts = pa.array(map(self._texts.get, range(self.n_records)), pa.large_string())
+            places = np.full((self._n_tokens, 2), -1, np.int32)
+            for first, borders in self._borders.items():
+                if borders:
+                    places[first : first + len(borders)] = borders
+        used, document = np.unique(self._document.whole(), return_inverse=True)
+        names = list(self._documents)
+        try:
+            return Corpus(
+                offsets_of(self._lengths.whole()),
+                ids,
+                self._tokens.whole(),
+                tuple(names[number] for number in used),
+                document.astype(np.int32),
+                texts,
+                None if texts is None else places[:, 0],
+                None if texts is None else places[:, 1],
+            )
+        except DataError as error:
+            raise self._given_twice(ids) or as_input_error(error, self.name) from None
+
+    def _given_twice(self, ids: pa.Array) -> InputError | None:
+        """The fault of an id that stands for two records; None where there is none."""
+        first: dict[str, int] = {}
+        for number, name in enumerate(ids.to_pylist()):
+            if first.setdefault(name, number) != number:
+                return given_twice(name, self._place(number), self._place(first[name]))
+        return None
+
+    def _place(self, record: int) -> str:
+        if self._line_of is None:
+            self._line_of = self._lines.whole()
+        line = int(self._line_of[record])
+        return self._where[record] if line < 0 else f"{self.name}:{line}"
 
     def crowd(self, scheme: str | None) -> Crowd:
         """All records as a crowd."""
         corpus = self.corpus()
-        lines = list(self._id_place.values())
 
         def where(sentence: int, token: int, annotator: int) -> str:
-            return lines[sentence]
+            return self._place(sentence)
 
-        rows = np.array(self._rows, np.int64).reshape(-1, 2)
+        rows = self._rows.whole().reshape(-1, 2)
         columns = Columns(
             self.name,
             corpus,
@@ -252,7 +355,7 @@ class Collector:
             list(self._codes)[1:],  # type: ignore[arg-type]
             rows[:, 0],
             rows[:, 1],
-            np.array(self._tags, np.int32),
+            self._tags.whole(),
             where,
         )
         kind = find_scheme(columns, scheme or self.scheme)
@@ -293,3 +396,10 @@ class Collector:
             np.concatenate([columns.tags, tags + len(columns.labels)]),
             columns.where,
         )
+
+
+def _in_use(codes: npt.NDArray[np.int32], n: int) -> list[int]:
+    """The different numbers in a column, -1 left out, in ascending order."""
+    seen = np.zeros(n + 1, np.bool_)
+    seen[codes] = True
+    return [int(code) for code in np.flatnonzero(seen[:n])]

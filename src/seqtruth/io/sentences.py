@@ -44,6 +44,8 @@ _ABBREVIATIONS = frozenset(
         """,
     )
 )
+#: So many letters in a row are in no abbreviation.
+_LONG_WORD = max(map(len, _ABBREVIATIONS)) + 1
 #: A line longer than this is a paragraph, not one that was broken to fit.
 _WRAPPED = 120
 
@@ -123,19 +125,19 @@ def sentence_ends(text: str) -> Iterable[int]:
 
 
 def _is_end(text: str, found: re.Match[str]) -> bool:
-    after = text[found.end()]
-    stop = found.group().rstrip()
+    start, end = found.span()
+    after = text[end]
     if after.islower() or after in ",;:)]":
         return False
-    if stop != ".":
+    if text[start] != "." or not text[start + 1].isspace():
         return True
-    place = _word_before(text, found.start())
-    name = text[place : found.start()].lower()
+    if start >= _LONG_WORD and text[start - _LONG_WORD : start].isalpha():
+        return True
+    place = _word_before(text, start)
+    name = text[place:start].lower()
     if not name:
         return True
-    initial = (
-        len(name) == 1 and name.isalpha() and after.isupper() and text[found.start() - 1].isupper()
-    )
+    initial = len(name) == 1 and name.isalpha() and after.isupper() and text[start - 1].isupper()
     number = name.isdigit() and len(name) <= 2 and _opens_line(text, place)
     return not (initial or number or name in _ABBREVIATIONS)
 

@@ -27,11 +27,13 @@ from seqtruth.io.sentences import (
     source_borders,
 )
 from seqtruth.io.tokens import UNSPACED, is_complex, tokenise
+from seqtruth.kernels.native import call
 
 I64 = npt.NDArray[np.int64]
 _BLANK, _OTHER, _LETTER, _DIGIT, _UNSPACED_LETTER, _COMPLEX = range(6)
+#: Characters below this are looked up in a table.
+_NEAR = 0x3000
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_POINT, _COMMA = ord("."), ord(",")
 
 
 class Batch(NamedTuple):
@@ -41,7 +43,7 @@ class Batch(NamedTuple):
     """
 
     text: str
-    codes: npt.NDArray[np.uint32]
+    codes: npt.NDArray[np.int32]
     kinds: npt.NDArray[np.uint8]
     starts: I64
     ends: I64
@@ -87,13 +89,13 @@ def _kinds_below(limit: int) -> npt.NDArray[np.uint8]:
     return np.array([_kind(chr(point)) for point in range(limit)], np.uint8)
 
 
-def _kinds(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
+def _kinds(codes: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
     largest = int(codes.max(initial=0))
-    for limit in (0x80, 0x3000, 0x10000):
+    for limit in (0x80, _NEAR):
         if largest < limit:
             return _kinds_below(limit)[codes]
-    kinds = _kinds_below(0x10000)[np.minimum(codes, 0xFFFF)]
-    far = np.flatnonzero(codes > 0xFFFF)
+    kinds = _kinds_below(_NEAR)[np.minimum(codes, _NEAR - 1)]
+    far = np.flatnonzero(codes >= _NEAR)
     points, which = np.unique(codes[far], return_inverse=True)
     kinds[far] = np.array([_kind(chr(point)) for point in points], np.uint8)[which]
     return kinds
@@ -102,10 +104,15 @@ def _kinds(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
 def batch_of(texts: Sequence[str]) -> Batch:
     """Texts as one."""
     whole = "\n".join(texts) + "\n"
-    codes = np.frombuffer(whole.encode("utf-32-le", "surrogatepass"), np.uint32)
+    codes = np.frombuffer(whole.encode("utf-32-le", "surrogatepass"), np.int32)
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     ends = np.cumsum(lengths + 1) - 1
     return Batch(whole, codes, _kinds(codes), ends - lengths, ends)
+
+
+def blank(batch: Batch, places: I64) -> npt.NDArray[np.bool_]:
+    """Whether white space stands there."""
+    return np.asarray(batch.kinds[places] == _BLANK)
 
 
 def cut(
@@ -140,39 +147,10 @@ def _holding(batch: Batch, where: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_
 
 def _tokens(batch: Batch) -> tuple[I64, I64]:
     """Runs of letters and digits, numbers with points, and all other visible characters one by one."""
-    kinds = batch.kinds
-    word = (kinds == _LETTER) | (kinds == _DIGIT)
-    single = (kinds != _BLANK) & ~word
-    before = np.concatenate([[False], word[:-1]])
-    after = np.concatenate([word[1:], [False]])
-    starts = np.flatnonzero(single | (word & ~before))
-    ends = np.flatnonzero(single | (word & ~after)) + 1
-    return _numbers(batch, starts, ends)
-
-
-def _numbers(batch: Batch, starts: I64, ends: I64) -> tuple[I64, I64]:
-    """Tokens with ``3``, ``.``, ``50`` made one, unless a letter follows that belongs to another."""
-    codes = batch.codes
-    points = np.flatnonzero(
-        (ends - starts == 1) & ((codes[starts] == _POINT) | (codes[starts] == _COMMA))
-    )
-    points = points[(points > 0) & (points < len(starts) - 1)]
-    points = points[(ends[points - 1] == starts[points]) & (ends[points] == starts[points + 1])]
-    digits = np.concatenate([[0], np.cumsum(batch.kinds == _DIGIT)])
-    whole = digits[ends] - digits[starts] == ends - starts
-    points = points[whole[points - 1] & whole[points + 1]]
-    if not len(points):
-        return starts, ends
-    kept, ends = np.ones(len(starts), np.bool_), ends.copy()
-    breaks = np.flatnonzero(np.diff(points) != 2) + 1
-    for chain in np.split(points, breaks):
-        first, last = int(chain[0]) - 1, int(chain[-1]) + 1
-        if batch.kinds[ends[last]] == _UNSPACED_LETTER:
-            last -= 2
-        if last > first:
-            ends[first] = ends[last]
-            kept[first + 1 : last + 1] = False
-    return starts[kept], ends[kept]
+    n = int(np.count_nonzero(batch.kinds))
+    starts, ends = np.empty(n, np.int64), np.empty(n, np.int64)
+    found = call("find_tokens", batch.kinds, batch.codes, starts, ends)
+    return starts[:found], ends[:found]
 
 
 def _with_odd(
@@ -223,6 +201,8 @@ def _sentences(
     of = np.minimum(of, len(batch.ends) - 1)
     borders = borders[(borders > batch.starts[of]) & (borders < batch.ends[of])]
     borders = _uncut(borders, hulls)
+    if not len(borders):
+        return batch.starts, batch.ends, np.arange(len(batch.starts) + 1)
     starts = np.sort(np.concatenate([batch.starts, borders]))
     of = np.searchsorted(batch.starts, starts, "right") - 1
     starts, of = _without_blank_ones(batch, starts, of)
@@ -289,22 +269,10 @@ def _without_blank_ones(batch: Batch, starts: I64, of: I64) -> tuple[I64, I64]:
 
 
 def strings(batch: Batch, starts: I64, ends: I64, name: str) -> Texts:
-    """Stretches of a batch, in order and without overlaps, as UTF-8."""
-    try:
-        data = np.frombuffer(batch.text.encode(), np.uint8)
-    except UnicodeEncodeError:
-        raise InputError("a text holds half a surrogate pair", where=name) from None
-    if len(data) == len(batch.codes):
-        first, last = starts, ends
-    else:
-        codes = batch.codes
-        sizes = np.ones(len(codes), np.int64)
-        for limit in (0x80, 0x800, 0x10000):
-            sizes += codes >= limit
-        places = np.concatenate([[0], np.cumsum(sizes)])
-        first, last = places[starts], places[ends]
-    edges, real = np.zeros(len(data) + 1, np.int8), first < last
-    edges[first[real]] = 1
-    edges[last[real]] -= 1
-    inside = np.cumsum(edges[:-1], dtype=np.int8).view(np.bool_)
-    return Texts((last - first).astype(np.int32), data[inside])
+    """Stretches of a batch as UTF-8."""
+    room = int((ends - starts).sum()) if batch.text.isascii() else 4 * int((ends - starts).sum())
+    sizes, data = np.empty(len(starts), np.int32), np.empty(room, np.uint8)
+    found = call("encode_stretches", batch.codes, starts, ends, sizes, data)
+    if found < 0:
+        raise InputError("a text holds half a surrogate pair", where=name)
+    return Texts(sizes, data[:found])

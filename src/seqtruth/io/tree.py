@@ -125,8 +125,14 @@ class Tree:
                 raise InputError(
                     "the archive holds a link", where=str(self.path), got=repr(member.filename)
                 )
-            if not member.is_dir():
-                yield member.filename
+            if member.filename.endswith("/"):
+                continue
+            if not parts:
+                raise InputError(
+                    "the archive holds a file without a name", where=str(self.path),
+                    got=repr(member.filename), fix="pack it again",
+                )  # fmt: skip
+            yield member.filename
 
 
 def _litter(name: str) -> bool:

@@ -14,10 +14,12 @@ import pyarrow as pa
 from seqtruth.data.corpus import Corpus
 from seqtruth.errors import InputError
 from seqtruth.io.assemble import make_corpus
+from seqtruth.io.chunks import as_utf8
 from seqtruth.io.files import check_text, read_bytes, read_text
 from seqtruth.io.formats.conll.folder import folder_columns
 from seqtruth.io.formats.conll.text import Sheet, parse_lines
-from seqtruth.io.formats.jsonl import add_record, parse_record
+from seqtruth.io.formats.jsonl import add_record
+from seqtruth.io.formats.jsonl_records import parse_record
 from seqtruth.io.longtable.sources import REQUIRED, header, load_delimited, load_parquet
 from seqtruth.io.longtable.table import read_source
 from seqtruth.io.own_formats import OWN, suffix_of
@@ -74,7 +76,7 @@ def _read_by_content(path: Path) -> Corpus:
     if data[:4] == b"PAR1":
         kind = "parquet"
     else:
-        data = data.removeprefix(b"\xef\xbb\xbf")
+        data = as_utf8(data, str(path))
         check_text(data, path)
         if not data.strip():
             raise InputError("the file is empty", where=str(path))
@@ -112,7 +114,7 @@ def _from_text(path: Path, data: bytes, format: str) -> Corpus:
     for number, line in enumerate(data.split(b"\n"), 1):
         text, where = line.decode().strip(), f"{path}:{number}"
         if format == "text" and text:
-            collector.add_text(str(len(collector.ids)), "", text, {}, where)
+            collector.add_text(str(collector.n_records), "", text, {}, where)
         elif text:
             record = parse_record(line, where)
             # A field that is null is one that is not there, as frames write it.
@@ -132,7 +134,7 @@ def _from_table(path: Path, format: str) -> Corpus:
     if format == "parquet":
         source = load_parquet(path)
     else:
-        source = load_delimited(path, "," if format == "csv" else "\t")
+        source = load_delimited(path, None if format == "csv" else "\t")
     table = source.table
     for name in _LABELLING:
         if source.has(name):

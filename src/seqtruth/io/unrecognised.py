@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from seqtruth.errors import InputError
+from seqtruth.io.chunks import as_utf8
 from seqtruth.io.files import check_text, read_bytes
 from seqtruth.io.format import Glimpse
 
@@ -51,6 +52,13 @@ LIKENESSES = (
         rb'\s*\{.*"choices".*"message"', "an answer of a language model, without the text",
         'put the text beside it: {"id", "text", "model", "answer"} a line',
     ),
+    _known(
+        rb'\s*[\[{].{0,300}?"text"\s*:\s*".{0,3000}?"(labels?|cats)"\s*:\s*(\[\s*"|\{\s*"\w+"\s*:\s*[\d.]|")',
+        "labels of whole texts (classification)", "SeqTruth is about labels of stretches of text",
+    ),
+    _known(
+        rb'\s*\{.*"annotation_sets"\s*:', "a document of gatenlp", "save it in GATE as XML, which is read",
+    ),
     _known(rb'\s*\{.*"nbformat"', "a Jupyter notebook", "give the file with the labels"),
     _known(
         rb'\s*\{.*"(images|categories)"\s*:\s*\[.*"annotations"\s*:\s*\[', "COCO, labels of pictures",
@@ -84,7 +92,7 @@ LIKENESSES = (
 def unrecognised(glimpse: Glimpse, known: Callable[[], str]) -> InputError:
     """The refusal of a file that no format knows; ``known`` lists the names of formats."""
     path, head = glimpse.path, glimpse.head.lstrip()
-    got = f"{head[:40].decode('utf-8', 'replace')!r}" if head else "an empty file"
+    got = f"{head[:40].decode('utf-8', 'replace')!r}"
     for likeness in LIKENESSES:
         if head and likeness.pattern.match(glimpse.head):
             return InputError(
@@ -105,10 +113,20 @@ def unrecognised(glimpse: Glimpse, known: Callable[[], str]) -> InputError:
                 "this is a saved result or tagger, not annotations", where=str(path),
                 fix="load it with Result.load or Tagger.load",
             )  # fmt: skip
+        if names and all(name.lower().endswith(".zip") for name in names):
+            return InputError(
+                "the archive holds only archives", where=str(path), got=", ".join(names[:3]),
+                fix="unpack it, and name those inside, one or several",
+            )  # fmt: skip
         if names:
             got = f"an archive of {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
     else:
-        check_text(read_bytes(path), path)
+        check_text(as_utf8(read_bytes(path), str(path)), path)
+        if not head or re.fullmatch(rb"[\[{]\s*[\]}]\s*", head):
+            return InputError(
+                "the file is empty" if not head else "the file holds nothing", where=str(path),
+                got=None if not head else got, fix="export it again, with the annotations",
+            )  # fmt: skip
         if keys := _keys(head):
             got = f"JSON with the keys {', '.join(keys)}"
     return InputError(

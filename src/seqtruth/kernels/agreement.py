@@ -141,6 +141,7 @@ def unitising_differences(
     row_spans: I64,
     row_sentence: I64,
     both: RowPairs,
+    heard: Bool,
     voices: I64,
     unit: I64,
     out: F64,
@@ -148,10 +149,11 @@ def unitising_differences(
     """Add Krippendorff's Σ δ² over both orders of each pair, each divided by the others there are.
 
     Spans of one type that overlap differ by the squares of how far their ends lie apart, a span in a gap of
-    the other by its squared length. ``voices`` int64[S, K] is how many can be compared (1: nobody else);
-    spans of annotators who cannot are not among ``spans``. ``out`` is float64[G, K].
+    the other by its squared length. ``heard`` bool[R, K] is whose word on a type is compared, at least two on
+    each text; spans of others are not among ``spans``, and that they mark nothing says nothing. ``voices``
+    int64[S, K] is how many are heard. ``out`` is float64[G, K].
     """
-    call("unitising_differences", spans, row_spans, row_sentence, both, voices, unit, out)
+    call("unitising_differences", spans, row_spans, row_sentence, both, heard, voices, unit, out)
 
 
 class Walk(NamedTuple):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from seqtruth.kernels.arrays import F32, F64, I64, Tags, tag_dtype
+from seqtruth.kernels.arrays import F32, F64, I32, I64, Tags, tag_dtype
 from seqtruth.kernels.chain import Chain
 from seqtruth.kernels.native import Packed, call
 from seqtruth.kernels.padded_rows import padded
 from seqtruth.kernels.threads import chunk_bounds, map_chunks
 from seqtruth.kernels.views import CrowdView
 
+#: Of tables above this, the E-step takes only the rows that anybody uses: with many annotators, who have said
+#: little each, these are few.
+MAX_WHOLE_BYTES = 64 << 20
 #: Chunks are as few as keep their tables of counts within this, but two at least.
 MAX_COUNT_BYTES = 128 << 20
 
@@ -64,7 +68,7 @@ def expected_counts(
     """
     n_labels, n_tokens = len(start), int(crowd.token_offsets[-1])
     posterior = np.empty((n_tokens if keep_posterior else 0, n_labels), np.float32)
-    heard = _heard(table, start, transition, evidence, known)
+    heard, used = _heard(crowd, table, start, transition, evidence, known)
     weights = np.ones((n_labels, n_labels)) if transition is None else transition
     chain = Chain(start, weights, np.ones(n_labels)).rows()
     width, shared = chain.start.shape[1], Packed(heard, chain, transition is not None, posterior)
@@ -75,16 +79,19 @@ def expected_counts(
         log_likelihood = call("expect", view, a, b, shared, counts, pairs)
         return counts, pairs, log_likelihood
 
-    parts = map_chunks(run, _bounds(crowd.token_offsets, heard.table.nbytes))
-    annotators, pairs = np.zeros((*table.shape[:3], width)), np.zeros((n_labels + 2, width))
-    flat = annotators.reshape(heard.table.shape)
+    parts = map_chunks(run, _bounds(crowd.token_offsets, _padded_bytes(table)))
+    flat, pairs = np.zeros(heard.table.shape), np.zeros((n_labels + 2, width))
     for counts, part, _ in parts:
         flat += counts
         pairs += part
     pairs = np.ascontiguousarray(pairs[:, :n_labels])
+    annotators = np.ascontiguousarray(flat[:, :n_labels])
+    if used is not None:
+        annotators, compact = np.zeros((math.prod(table.shape[:3]), n_labels)), annotators
+        annotators[used] = compact
     return Expectations(
         posterior,
-        np.ascontiguousarray(annotators[..., :n_labels]),
+        annotators.reshape(table.shape),
         pairs[-2],
         pairs[:-2] * weights,
         pairs[-1],
@@ -112,7 +119,7 @@ def best_paths(
     end : float64[L], weights of a sentence's last label (of no account without ``transition``).
     """
     n_labels = len(start)
-    heard = _heard(table, start, transition, evidence, known)
+    heard, _ = _heard(crowd, table, start, transition, evidence, known)
     weights = np.ones((n_labels, n_labels)) if transition is None else transition
     logs = Chain(start, weights, end).logs().rows()
     tags = np.empty(int(crowd.token_offsets[-1]), tag_dtype(n_labels))
@@ -127,13 +134,15 @@ def best_paths(
 class _Heard(NamedTuple):
     """What speaks of the truth.
 
-    table : float64[W * P * C, width], rows of log probabilities, padded.
+    table : float64[W * P * C, width], rows of log probabilities, padded; or only those that are used.
+    where : int32[W * P * C], which row of the table that is; of length 0 where all are there.
     n_previous, n_tags : P and C.
     base : float64[1, width], what every token's scores begin with.
     evidence, known : of length 0 where there is none.
     """
 
     table: F64
+    where: I32
     n_previous: int
     n_tags: int
     base: F64
@@ -142,19 +151,47 @@ class _Heard(NamedTuple):
 
 
 def _heard(
-    table: F64, start: F64, transition: F64 | None, evidence: F32 | None, known: Tags | None
-) -> _Heard:
-    n_labels, wide = table.shape[3], padded(table)
+    crowd: CrowdView,
+    table: F64,
+    start: F64,
+    transition: F64 | None,
+    evidence: F32 | None,
+    known: Tags | None,
+) -> tuple[_Heard, I64 | None]:
+    """What speaks, and which rows of the table are in it, where not all are."""
+    _, n_previous, n_tags, n_labels = table.shape
+    where, used = np.zeros(0, np.int32), None
+    if _padded_bytes(table) > MAX_WHOLE_BYTES:
+        used = _used_rows(crowd, *table.shape[:3])
+        where = np.zeros(math.prod(table.shape[:3]), np.int32)
+        where[used] = np.arange(len(used))
+        wide = padded(table[np.unravel_index(used, table.shape[:3])])
+    else:
+        wide = padded(table).reshape(math.prod(table.shape[:3]), -1)
     with np.errstate(divide="ignore"):
         base = np.log(start) if transition is None else np.zeros(n_labels)
-    return _Heard(
-        wide.reshape(-1, wide.shape[3]),
-        table.shape[1],
-        table.shape[2],
+    heard = _Heard(
+        wide,
+        where,
+        n_previous,
+        n_tags,
         padded(base[None], fill=-np.inf),
         np.zeros((0, n_labels), np.float32) if evidence is None else evidence,
         np.zeros(0, tag_dtype(n_labels)) if known is None else known,
     )
+    return heard, used
+
+
+def _used_rows(crowd: CrowdView, n_annotators: int, n_previous: int, n_tags: int) -> I64:
+    """int64[…]: rows of a table [W * P * C] that the crowd's tags speak through."""
+    used, view = np.zeros(n_annotators * n_previous * n_tags, np.bool_), Packed(crowd)
+    call("mark_rows", view, 0, len(crowd.token_offsets) - 1, n_previous, n_tags, used)
+    return np.flatnonzero(used)
+
+
+def _padded_bytes(table: F64) -> int:
+    """What the whole table takes in padded rows."""
+    return int(math.prod(table.shape[:3]) * (-(-table.shape[3] // 4) * 4) * table.itemsize)
 
 
 def _bounds(offsets: I64, table_bytes: int) -> I64:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from seqtruth.kernels.arrays import U64
+from seqtruth.kernels.arrays import F64, U64
 from seqtruth.kernels.native import call
 
 
@@ -24,6 +24,14 @@ def sentence_keys(ids: pa.Array, seed: int) -> U64:
         data = column.buffers()[2]
         call("hash_ids", np.frombuffer(data or b"\0", np.uint8), offsets, salt, keys)
     return keys
+
+
+def uniform_by_name(names: pa.Array, seed: int) -> F64:
+    """float64[N], from 0 to below 1: a number for each name, the same wherever it stands."""
+    keys = sentence_keys(names, seed)
+    keys = (keys ^ (keys >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    keys ^= keys >> np.uint64(33)  # names that differ in their last letter only are far apart now
+    return np.asarray((keys >> np.uint64(11)) * 2.0**-53)
 
 
 def draw(key: np.uint64, i: int, n: int) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from seqtruth.kernels.arrays import I32, I64, Tags
+from seqtruth.kernels.arrays import I32, I64, Bool, Tags
 from seqtruth.kernels.native import call
 
 
@@ -28,6 +28,19 @@ def recode(tags: Any, table: Tags) -> Tags:
     out = np.empty(len(tags), table.dtype)
     call("recode", tags, table, out)
     return out
+
+
+def numbers_in_use(codes: Any, n_labels: int) -> Bool:
+    """bool[columns, labels + 1]: which labels stand in each column of numbers; the last place is for none.
+
+    Parameters
+    ----------
+    codes : whole numbers of any type below ``n_labels``, [rows, columns], negative where there is none.
+    """
+    used = np.zeros((codes.shape[1], n_labels + 1), np.bool_)
+    if beyond := call("mark_numbers", codes, used):
+        raise IndexError(f"{beyond} tags are not among the {n_labels} labels")
+    return used
 
 
 def count_given(tags: Any, row_offsets: I64, row_annotator: I32, n_annotators: int) -> I64:

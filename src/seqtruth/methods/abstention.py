@@ -46,6 +46,11 @@ Column = TypeVar("Column", Tags, F32)
 MANY_CELLS = 1 << 18
 #: A claim is worth naming from this probability on (F1 is highest at half of itself), lone claims too.
 BELIEVED = 0.4
+#: The same of people who miss more than they find: it is estimated too low where what is hard for one is
+#: hard for all.
+BELIEVED_PEOPLE = 0.35
+#: So many voices on a marked token, on average, are about three.
+THREE = 2.5
 #: From this one on, sources are so silent that not even their ``O`` beside their own marks is a vote.
 SURELY = 0.55
 #: Fewer expected confirmations in all than this tell nothing.
@@ -85,6 +90,8 @@ class Silence(NamedTuple):
     first_weight : float64[K], what an ``O`` counts against a claim in a first vote.
     border_weight : float64[K], the same where it stands beside a mark of the source's own.
     overlaps : whether anybody labelled a token at which somebody else claims something.
+    majorities : whether sources speak of most types and about three of them see a marked token, so that
+        where nothing else is known a majority does.
     """
 
     annotators: tuple[str, ...]
@@ -98,6 +105,7 @@ class Silence(NamedTuple):
     first_weight: F64
     border_weight: F64
     overlaps: bool
+    majorities: bool
 
     @property
     def found(self) -> bool:
@@ -159,6 +167,26 @@ def understand_silence(crowd: Crowd | Parts, counted: Bool | None = None) -> Sil
     return silence_of(parts.annotators, parts.scheme, Confirmations(**sums))
 
 
+def nobody_can_tell(silence: Silence) -> Silence:
+    """Where lone claims can be judged by nobody and no predictor, each is worth naming, unless there are
+    majorities."""
+    if silence.majorities:
+        return silence
+    none = np.zeros_like(silence.first_weight)
+    return silence._replace(open=np.ones_like(silence.open), first_weight=none, border_weight=none)
+
+
+def all_votes(silence: Silence) -> Silence:
+    """As if every ``O`` were a vote."""
+    return silence._replace(
+        silent=np.zeros_like(silence.silent),
+        seldom=np.zeros_like(silence.seldom),
+        open=np.zeros_like(silence.open),
+        first_weight=np.ones_like(silence.first_weight),
+        border_weight=np.ones_like(silence.border_weight),
+    )
+
+
 def confirmations(part: Crowd, counted: Bool) -> Sums:
     """Σ over the sentences of a part: what :class:`~seqtruth.kernels.confirmation.Confirmations` counts."""
     view, types = part.view, part.scheme.type_of
@@ -186,7 +214,8 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     asked, given = sums.asked.astype(np.float64), sums.given.astype(np.float64)
     one, more = asked[..., 0], asked[..., 1]
     share = given[..., 1] / np.maximum(more, 1)
-    enough = more >= ENOUGH
+    # a source's types share what is known of its coverage, see below
+    enough = np.repeat(more.sum(axis=1, keepdims=True) >= ENOUGH, more.shape[1], axis=1)
     # a type of which hardly two ever agree: they cover it as they cover the others
     usual_share = given[..., 1].sum(axis=1) / np.maximum(more.sum(axis=1), 1)
     drawn = (given[..., 1] + ENOUGH * usual_share[:, None]) / (more + ENOUGH)
@@ -210,8 +239,11 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     # what chance confirms must not look learnt
     pull = (POOLED_PEOPLE if speaks >= MOST_TYPES else POOLED) + 3 * noise
     lone = np.clip((confirmed + pull * usual) / (expected + pull), 0, 1)
+    people = bool(learnt and speaks >= MOST_TYPES)
     if learnt:  # from "one other claims it" to "nobody else does": those that were left unconfirmed
-        missed = 1 - (covers * one).sum(axis=0) / np.maximum(one.sum(axis=0), 1)
+        found = np.stack([(covers * one).sum(axis=0), one.sum(axis=0)])
+        found = np.broadcast_to(found.sum(axis=1, keepdims=True), found.shape) if people else found
+        missed = 1 - found[0] / np.maximum(found[1], 1)
         lone = lone * missed / np.maximum(lone * missed + 1 - lone, 1e-9)
     overlaps = bool(sums.marked[1] > sums.marked[0])
     if (
@@ -220,21 +252,29 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
         lone = np.zeros(len(scheme.types))
     known = np.full(len(scheme.types), learnt)
     is_open = lone >= BELIEVED
-    rough = given.sum(axis=-1) / np.maximum(asked.sum(axis=-1), 1)
-    coverage = np.where(enough, share, rough)
     width = max(2.0, sums.marked[1] / max(sums.marked[0], 1))
-    odds = (1 - lone) / np.maximum(lone * (width - 1), 1e-9)
-    weight = np.where(is_open, 0.0, 1.0 if learnt else np.minimum(odds, 1.0))
-    border = np.where(lone >= SURELY, 0.0, 1.0)
+    rough = given.sum(axis=-1) / np.maximum(asked.sum(axis=-1), 1)
+    coverage = np.where(more >= ENOUGH, share, rough)
     never = (sums.claims == 0) & (asked.sum(axis=-1) >= OCCASIONS)
+    like_rules = not learnt and _speak_of_little(never, sums, coverage)
+    majorities = bool(speaks >= MOST_TYPES and width >= THREE and not like_rules)
+    if majorities and not learnt:
+        is_open[:] = False
+    elif majorities:  # they miss much, or they do not; not one type so and the other so
+        mean = (lone * one.sum(axis=0)).sum() / max(one.sum(), 1)
+        seen = (given[..., 1].sum(), (more * (sums.claims > 0)).sum())
+        is_open[:] = mean >= BELIEVED_PEOPLE and seen[0] < 0.5 * seen[1]
+    odds = (1 - lone) / np.maximum(lone * (width - 1), 1e-9)
+    weight = np.where(is_open, 0.0, 1.0 if learnt or majorities else np.minimum(odds, 1.0))
+    border = np.where((lone >= SURELY) & (is_open | (not majorities)), 0.0, 1.0)
     by_chance = expected < 3 * noise
-    sure = claimed & is_open & ~by_chance & (learnt or _speak_of_little(never, sums, coverage))
+    sure = claimed & is_open & ~by_chance & (learnt or like_rules)
     rules = sure.any() or (claimed.any() and never[:, claimed].mean() >= RULES)
     silent = never | sure | (rules & (coverage < 0.5))
     return Silence(
         tuple(annotators), scheme.types, silent & (scheme.outside >= 0),
         is_open | (coverage < 0.5) | (sums.claims == 0), is_open, lone, known, coverage, weight,
-        border, overlaps,
+        border, overlaps, majorities,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from seqtruth.data.ragged import gather
 from seqtruth.engine import ChangedParts, MemoryParts, Parts, Remembered, SparkFrame, StoredResult
 from seqtruth.engine.opening import Readable, in_parts, opened
 from seqtruth.errors import DataWarning, InputError, MissingExtraError, ParameterError
+from seqtruth.fitted import AGREED
 from seqtruth.kernels.arrays import Bool, Tags
 from seqtruth.methods.abstention import (
     spoken_and_seen,
@@ -40,7 +41,7 @@ from seqtruth.methods.task import (
     written,
 )
 from seqtruth.metrics.align import Source, align, as_labelling
-from seqtruth.metrics.annotators import AnnotatorScores
+from seqtruth.metrics.annotators import AnnotatorScores, counts_table
 from seqtruth.metrics.characters import on_same_tokens
 from seqtruth.noticing import noticed
 from seqtruth.result import Annotators, Result
@@ -76,6 +77,7 @@ class Aggregator(ABC):
         checkpoint: str | Path | None = None,
         resume: bool = False,
         progress: Progress | None = None,
+        tagger: bool = True,
     ) -> StoredResult: ...
 
     @overload
@@ -87,6 +89,7 @@ class Aggregator(ABC):
         checkpoint: str | Path | None = None,
         resume: bool = False,
         progress: Progress | None = None,
+        tagger: bool = True,
     ) -> Result: ...
 
     def fit(
@@ -97,6 +100,7 @@ class Aggregator(ABC):
         checkpoint: str | Path | None = None,
         resume: bool = False,
         progress: Progress | None = None,
+        tagger: bool = True,
     ) -> Result | StoredResult:
         """Aggregate.
 
@@ -111,6 +115,8 @@ class Aggregator(ABC):
         checkpoint : folder in which every finished round is kept.
         resume : go on from what is there.
         progress : called with each finished :class:`~seqtruth.history.Step`.
+        tagger : whether the result is to have its tagger. Without, one that labels need not (Accord's, where
+            no sentence is without votes) is not trained.
         """
         if self._seed is not None and self._seed < 0:
             raise ParameterError("seed must not be negative", got=str(self._seed))
@@ -122,7 +128,7 @@ class Aggregator(ABC):
         if gold is not None and isinstance(source, Crowd):
             source, gold = on_same_tokens(source, as_labelling(gold))
         with noticed() as said:
-            result = self._fitted(source, gold, checkpoint, resume, progress)
+            result = self._fitted(source, gold, checkpoint, resume, progress, tagger)
         if isinstance(result, StoredResult):
             return replace(result, warnings=tuple(said))
         assert isinstance(source, Crowd)
@@ -150,9 +156,10 @@ class Aggregator(ABC):
         checkpoint: str | Path | None,
         resume: bool,
         progress: Progress | None,
+        tagger: bool,
     ) -> Result | StoredResult:
         if isinstance(crowd, Crowd) and is_layered(crowd):
-            return self._fit_layers(crowd, gold, checkpoint, resume, progress)
+            return self._fit_layers(crowd, gold, checkpoint, resume, progress, tagger)
         if isinstance(crowd, Crowd):
             crowd, known = _with_known(crowd, gold)
             crowd, known, spoken = self._without_abstentions(crowd, known)
@@ -164,7 +171,7 @@ class Aggregator(ABC):
             parts, known, spoken = crowd, None, None
         ready = self.resolved(parts.facts.has_text, parts.facts.n_sentences)
         kept = ready._kept(checkpoint, parts.facts.digest, resume)
-        task = Task(parts, known, kept, progress)
+        task = Task(parts, known, kept, progress, tagger=tagger)
         if spoken is not None and not ready.trains_tagger:
             outcome = ready._between_silences(task, spoken)
         elif ready.abstain == "auto" and ready.silence != "finds":
@@ -202,6 +209,7 @@ class Aggregator(ABC):
         checkpoint: str | Path | None,
         resume: bool,
         progress: Progress | None,
+        tagger: bool,
     ) -> Result:
         """Each layer on its own (:mod:`seqtruth.methods.layers`), with a checkpoint of its own."""
         known = None if gold is None else as_labelling(gold)
@@ -211,8 +219,9 @@ class Aggregator(ABC):
             if kept is not None:
                 kept.parent.mkdir(exist_ok=True)
             return self.fit(
-                layer.crowd, layer.gold, checkpoint=kept, resume=resume, progress=progress
-            )
+                layer.crowd, layer.gold, checkpoint=kept, resume=resume, progress=progress,
+                tagger=tagger,
+            )  # fmt: skip
 
         return fit_layers(crowd, known, fit)
 
@@ -315,6 +324,8 @@ class Aggregator(ABC):
 
         Their labels stand, made legal where the method promises that, unless a tagger is wanted.
         """
+        if not task.parts.n_annotators:
+            warnings.warn("nobody labelled anything", DataWarning, stacklevel=3)
         if task.parts.n_annotators != 1:
             return self._fit(task)
         if self.trains_tagger:
@@ -357,7 +368,7 @@ class Aggregator(ABC):
         parts, facts = task.parts, task.parts.facts
         parts = parts.seeing_text() if outcome.reads else parts
         labels = Remembered(partial(settled, labels=outcome.labels, known=task.known))
-        counts = parts.add_up(partial(judged, labels=labels))
+        counts = outcome.judged or parts.add_up(partial(judged, labels=labels))
         annotators = Annotators(
             facts.annotators, outcome.weight, facts.annotator_sentences, facts.annotator_tokens,
             AnnotatorScores.of(facts.annotators, counts).f1, outcome.confusion,
@@ -366,10 +377,12 @@ class Aggregator(ABC):
         about = annotators, outcome.history, outcome.tagger, provenance
         if not parts.in_memory:
             return StoredResult(parts, partial(written, labels=labels), *about)
-        found, corpus = labels(parts.whole), parts.whole.corpus
+        found, corpus, fitted = labels(parts.whole), parts.whole.corpus, outcome.fitted
+        if fitted is not None:  # so that an update need not count everything again
+            fitted = replace(fitted, sums={**fitted.sums, AGREED: counts_table(counts)})
         return Result(
             corpus, parts.scheme, found.tags, found.probabilities, *about, found.span_confidence,
-            found.sentence_confidence, fitted=outcome.fitted,
+            found.sentence_confidence, fitted=fitted,
         )  # fmt: skip
 
     def _provenance(self, digest: str) -> dict[str, Any]:

@@ -85,15 +85,18 @@ class Copies(NamedTuple):
 
     weight : float64[W], share of a witness that each annotator is.
     groups : the copies.
+    noise : names of annotators who are no witnesses at all
+        (:mod:`~seqtruth.methods.accord.learnable`).
     """
 
     weight: F64
     groups: tuple[Group, ...] = ()
+    noise: tuple[str, ...] = ()
 
     @property
     def leaders(self) -> Bool:
-        """bool[W]: one of each group, and all who are in none."""
-        lead = np.ones(len(self.weight), np.bool_)
+        """bool[W]: one of each group, and all who are in none; no noise."""
+        lead = self.weight > 0
         for group in self.groups:
             lead[group.members[1:]] = False
         return lead
@@ -118,11 +121,22 @@ def find_copies(marked: Marked) -> Copies:
     >>> [group.names for group in find_copies(Marked(crowd)).groups]
     [('c', 'c2')]
     """
-    n = marked.crowd.n_annotators
+    return copies_among(marked.crowd.annotators, pair_sums(marked))
+
+
+def copies_among(annotators: tuple[str, ...], sums: F64) -> Copies:
+    """The copies among annotators, from what :func:`pair_sums` counts.
+
+    Parameters
+    ----------
+    annotators : their names.
+    sums : float64[4, W, W], added up over all parts of a crowd.
+    """
+    n = len(annotators)
     weight, groups = np.ones(n), []
-    if not 3 <= n <= MOST or not len(marked.labels.token):
+    if not sums.any():
         return Copies(weight)
-    pairs = _count_pairs(marked)
+    pairs = _Pairs(*(sums + sums.transpose(0, 2, 1)))
     exact, near = _linked(pairs)
     for who in _components(exact | near):
         out = np.setdiff1d(np.arange(n), who)
@@ -142,7 +156,7 @@ def find_copies(marked: Marked) -> Copies:
         elif not _too_few(tokens * (1 - inside), tokens * (1 - independent), n):
             continue
         weight[who] = 1.0 / len(who)
-        names = tuple(marked.crowd.annotators[j] for j in who)
+        names = tuple(annotators[j] for j in who)
         groups.append(Group(who, names, inside, cross, int(tokens)))
     return Copies(weight, tuple(groups))
 
@@ -183,15 +197,19 @@ class _Pairs(NamedTuple):
     together: F64
 
 
-def _count_pairs(marked: Marked) -> _Pairs:
+def pair_sums(marked: Marked) -> F64:
+    """float64[4, W, W]: how often pairs agree, each counted on one side of the diagonal; nothing where
+    copies are not looked for."""
     n = marked.crowd.n_annotators
+    if not 3 <= n <= MOST:
+        return np.zeros((4, 0, 0))
     order = np.lexsort((marked.labels.annotator, marked.labels.token))
     token, annotator = marked.labels.token[order], marked.labels.annotator[order]
     starts = np.append(np.flatnonzero(np.append(True, np.diff(token) > 0)), len(token))
     counts = np.zeros((4, n, n))
     tag = marked.labels.tag[order]
     call("add_dependence", annotator, tag, starts, marked.scheme.outside, counts)
-    return _Pairs(*(counts + counts.transpose(0, 2, 1)))
+    return counts
 
 
 def _linked(pairs: _Pairs) -> tuple[Bool, Bool]:

@@ -78,12 +78,17 @@ class Folds:
 
 def document_folds(corpus: Corpus, folds: int, seed: int) -> I64:
     """int64[S]: fold of every sentence of a corpus in memory."""
+    return folds_of(corpus, folds, seed).of(corpus)
+
+
+def folds_of(corpus: Corpus, folds: int, seed: int) -> Folds:
+    """The folds of a corpus in memory; sentences and documents of no fold yet fall into one by name."""
     keys = _keys(corpus, seed, by_document=True)
     by_document = len(keys) >= 2 * folds
     if not by_document:
         keys = _keys(corpus, seed, by_document=False)
     dealt = keys if len(keys) <= DEALT else None
-    return Folds(folds, seed, by_document, dealt).of(corpus)
+    return Folds(folds, seed, by_document, dealt)
 
 
 def _keys(corpus: Corpus, seed: int, by_document: bool) -> U64:

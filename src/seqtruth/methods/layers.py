@@ -21,6 +21,7 @@ from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataWarning
 from seqtruth.kernels.arrays import F32, F64, I64
 from seqtruth.metrics.annotators import annotator_scores
+from seqtruth.predictors.tagger import Tagger
 from seqtruth.result import Annotators, Result
 
 
@@ -104,12 +105,6 @@ def _together(crowd: Crowd, layers: Sequence[Layer], results: Sequence[Result]) 
         if result.of_sentence is not None:
             of_sentence[layer.places] = result.of_sentence
     first = results[0]
-    if first.tagger is not None:
-        warnings.warn(
-            f"the tagger knows the labels of the first layer only ({', '.join(first.scheme.types)})",
-            DataWarning,
-            stacklevel=5,
-        )
     return Result(
         crowd.corpus,
         scheme,
@@ -117,11 +112,28 @@ def _together(crowd: Crowd, layers: Sequence[Layer], results: Sequence[Result]) 
         probabilities,
         _annotators(crowd, Labelling(crowd.corpus, scheme, tags), layers, results),
         first.history,
-        first.tagger,
+        _tagger(layers, results),
         {**first.provenance, "input": crowd.digest(), "layers": list(crowd.corpus.layers)},
         None if any(result.of_span is None for result in results) else of_span,
         None if any(result.of_sentence is None for result in results) else of_sentence,
     )
+
+
+def _tagger(layers: Sequence[Layer], results: Sequence[Result]) -> Tagger | None:
+    """One tagger of all layers that have one."""
+    taggers = [
+        (layer.name, result.tagger)
+        for layer, result in zip(layers, results, strict=True)
+        if result.tagger is not None
+    ]
+    if taggers and len(taggers) < len(layers):
+        without = [result.scheme.types for result in results if result.tagger is None]
+        warnings.warn(
+            f"the tagger leaves out a layer from which nothing was learnt:"
+            f" {' | '.join(', '.join(types) for types in without)}",
+            DataWarning, stacklevel=6,
+        )  # fmt: skip
+    return replace(taggers[0][1], layers=tuple(taggers[1:])) if taggers else None
 
 
 def _annotators(

@@ -34,6 +34,32 @@ class Labels(NamedTuple):
     tag: Tags
 
 
+class Totals(NamedTuple):
+    """Sums over the marked tokens of a crowd, whole or in parts.
+
+    places : int64[1], how many places anybody marks.
+    claims : float64[W, K], on how many tokens each annotator claims each type.
+    spoken : int64[W], how many labels each annotator has on marked tokens.
+    shared : int64[W], how many of these on tokens that somebody else labelled, too.
+    """
+
+    places: I64
+    claims: F64
+    spoken: I64
+    shared: I64
+
+    @property
+    def breadth(self) -> float:
+        """Mean share of the types anybody speaks of that an annotator speaks of."""
+        claimed = self.claims.any(axis=0)
+        return float((self.claims[:, claimed] > 0).mean()) if claimed.any() else 1.0
+
+    @property
+    def overlap(self) -> bool:
+        """Whether two annotators labelled a marked token."""
+        return bool(self.shared.any())
+
+
 class Marked:
     """The marked tokens of a crowd.
 
@@ -107,10 +133,14 @@ class Marked:
         return out
 
     @cached_property
-    def breadth(self) -> float:
-        """Mean share of the types anybody speaks of that an annotator speaks of."""
-        claimed = self.claims.any(axis=0)
-        return float((self.claims[:, claimed] > 0).mean()) if claimed.any() else 1.0
+    def totals(self) -> Totals:
+        """What is added up over the parts of a crowd."""
+        n, who = self.crowd.n_annotators, self.labels.annotator
+        shared = who[self.voices[self.labels.token] > 1]
+        return Totals(
+            np.array([self.places]), self.claims, np.bincount(who, minlength=n),
+            np.bincount(shared, minlength=n),
+        )  # fmt: skip
 
     def evidence(self, table: F64) -> F64:
         """float64[A, L]: Σ over the annotators of table[annotator, previous, tag, ·]."""

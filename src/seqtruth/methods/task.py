@@ -26,6 +26,7 @@ class Task(NamedTuple):
     known : tag[T], labels given as true (-1: none), where the crowd is in memory.
     silent : bool[W, K], whose ``O`` is no vote against which type (:mod:`seqtruth.methods.abstention`);
         for methods that keep it as a label all the same.
+    tagger : whether the result is to have one even where labels do not need it.
     """
 
     parts: Parts
@@ -33,6 +34,7 @@ class Task(NamedTuple):
     checkpoint: Checkpoint | None = None
     progress: Progress | None = None
     silent: Bool | None = None
+    tagger: bool = True
 
     @property
     def crowd(self) -> Crowd:
@@ -76,6 +78,7 @@ class Outcome(NamedTuple):
     fitted : the model itself, for methods that can be explained and updated.
     reads : whether deciding a part takes its text.
     notes : what was decided on the way, as plain values by name; kept in the result's provenance.
+    judged : what annotators' scores against the labels are made of, where that has been added up.
     """
 
     labels: Decide
@@ -86,6 +89,7 @@ class Outcome(NamedTuple):
     fitted: Fitted | None = None
     reads: bool = False
     notes: Mapping[str, Any] = MappingProxyType({})
+    judged: Sums | None = None
 
 
 def decided(labels: Decide, part: Crowd) -> Decision:

@@ -21,6 +21,7 @@ auto      near, and settle where the debt has grown too large
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -40,14 +41,17 @@ DEBT = 0.2
 #: How far an update may reach.
 REACHES = ("auto", "near", "all", "settle")
 #: Rounds over the changed sentences.
-ROUNDS = 2
+ROUNDS = 1
 #: Rounds over all sentences at most.
 MOST_ROUNDS = 10
 
 
-class Change(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Change:
     """Labels before and after, on the same sentences and for the same annotators.
 
+    Parameters
+    ----------
     before, after : the crowds; sentences that are new have no rows before.
     n_before : how many sentences there were; new ones come after them.
     touched : int64[N], sentences whose labels or known labels change.
@@ -62,6 +66,7 @@ class Change(NamedTuple):
     known_before: Tags
     known_after: Tags
     tagger: Tagger | None = None
+    _parts: dict[tuple[bool, bytes], tuple[Crowd, Tags]] = field(default_factory=dict, repr=False)
 
     @property
     def scheme(self) -> Scheme:
@@ -73,12 +78,21 @@ class Change(NamedTuple):
 
     def old_part(self, sentences: I64) -> tuple[Crowd, Tags]:
         """Labels before, and known ones, on those of the sentences that are not new."""
-        old = sentences[sentences < self.n_before]
-        return self.before[old], self.known_before[self.tokens(old)]
+        return self._part(False, sentences[sentences < self.n_before])
 
     def new_part(self, sentences: I64) -> tuple[Crowd, Tags]:
         """Labels after, and known ones."""
-        return self.after[sentences], self.known_after[self.tokens(sentences)]
+        return self._part(True, sentences)
+
+    def _part(self, after: bool, sentences: I64) -> tuple[Crowd, Tags]:
+        """A part that is asked for several times is cut out once."""
+        key = after, sentences.tobytes()
+        if key not in self._parts:
+            crowd, known = (
+                (self.after, self.known_after) if after else (self.before, self.known_before)
+            )
+            self._parts[key] = crowd[sentences], known[self.tokens(sentences)]
+        return self._parts[key]
 
 
 class Updated(NamedTuple):

@@ -162,6 +162,16 @@ def annotator_counts(
     return _counts(crowd, crowd.tags, crowd.scheme, gold, crowd.scheme, strict)
 
 
+def counts_table(counts: Mapping[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """int64[W, 4]: the sums of :func:`annotator_counts`, a row an annotator.
+
+    Parameters
+    ----------
+    counts : sums by name.
+    """
+    return np.stack([np.asarray(counts[name], np.int64) for name in COUNTS], axis=1)
+
+
 def _partners(crowd: Crowd, truth: Labelling, sentences: Sentences | None) -> npt.NDArray[np.int64]:
     """Place in the gold of every sentence of the crowd, -1 for those not to be scored."""
     chosen = choose(crowd.corpus, sentences)

@@ -106,7 +106,7 @@ def _on_one_corpus(crowd: Crowd, gold: Labelling) -> tuple[Crowd, Labelling]:
         partner = theirs.get(document.id)
         builder.add(document if partner is None else joined(document, partner, notes))
     notes.warn("comparing by characters", stacklevel=5)
-    found = builder.crowd(roles=("annotator",), origin=crowd.corpus.origin)
+    found = builder.crowd(roles=("annotator",), origin=crowd.corpus.origin, keep=True)
     found = _with_annotators(found, crowd.annotators)
     return found, builder.crowd(roles=("gold",), origin=gold.corpus.origin).labelling()
 

@@ -31,13 +31,9 @@ def claim_table(found: Sequence[Claim], link: Callable[[str], str]) -> str:
 
 
 def _main(rows: Sequence[Row], table: str, data: str) -> list[Row]:
-    """A block's rows on its first split, by conlleval; of several readings of O, the plain one."""
-    its = [
-        r
-        for r in pick(rows, table=table, data=data, scoring="conlleval")
-        if r.abstain in (None, "none")
-    ]
-    return [row for row in its if row.split == its[0].split]
+    """A block's rows on its first split and in its first reading of O, by conlleval."""
+    its = pick(rows, table=table, data=data, scoring="conlleval")
+    return [row for row in its if (row.split, row.abstain) == (its[0].split, its[0].abstain)]
 
 
 def _majority(rows: Sequence[Row]) -> Iterator[Claim]:

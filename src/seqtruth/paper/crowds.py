@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from seqtruth.data.crowd import Crowd
+from seqtruth.data.ragged import gather
+from seqtruth.data.spans import extract
 from seqtruth.datasets import Dataset, demo
 from seqtruth.io.join import join_crowds
+from seqtruth.kernels.arrays import Bool
 from seqtruth.simulation import simulate, simulate_rules
 
 BAD = "sloppy/miss=0.6/confuse=0.3/boundary=0.3"
@@ -36,6 +40,47 @@ def _mixed() -> Crowd:
     return join_crowds([simulate_rules(_gold(), 2), people])
 
 
+def _with_a_habit() -> Crowd:
+    """Five careful people, the last two of whom mark the word before every name, too."""
+    crowd = simulate(_gold(), "careful:5")
+    tags, offsets, scheme = crowd.tags.copy(), crowd.row_offsets, crowd.scheme
+    found = extract(tags, offsets, scheme)
+    for row, start, kind in zip(found.sequence, found.start, found.type, strict=True):
+        first = offsets[row] + start
+        if crowd.row_annotator[row] >= 3 and start > 0 and tags[first - 1] == scheme.outside:
+            tags[first - 1] = scheme.index(f"B-{scheme.types[kind]}")
+            tags[first] = scheme.index(f"I-{scheme.types[kind]}")
+    return replace(crowd, tags=tags)
+
+
+def _rows(crowd: Crowd, kept: Bool) -> Crowd:
+    """Some rows of a crowd."""
+    rows = np.flatnonzero(kept)
+    at = gather(crowd.row_offsets, rows)[1]
+    return Crowd(
+        crowd.corpus, crowd.scheme, crowd.annotators, crowd.row_sentence[rows],
+        crowd.row_annotator[rows], crowd.tags[at],
+    )  # fmt: skip
+
+
+def _uneven() -> Crowd:
+    crowd = simulate(_gold(), "sloppy,boundary:3")
+    few = np.random.default_rng(0).random(crowd.n_rows) < 0.05
+    return _rows(crowd, (crowd.row_annotator == 0) | few)
+
+
+def _tenth() -> Crowd:
+    crowd = simulate(_gold(), "careful,sloppy")
+    draw = np.random.default_rng(0).random(crowd.n_sentences)[crowd.row_sentence]
+    return _rows(crowd, (draw < 0.1) | ((draw < 0.55) == (crowd.row_annotator == 0)))
+
+
+def _batches() -> Crowd:
+    crowd = simulate(_gold(), "careful:2,sloppy:2,misser,boundary")
+    first = crowd.row_sentence < crowd.n_sentences // 2
+    return _rows(crowd, first == np.isin(crowd.row_annotator, [0, 2, 4]))
+
+
 #: What each is, and how it is made.
 SIMULATED: dict[str, tuple[str, Callable[[], Crowd]]] = {
     "sim-demo": ("the demo's ten annotators, five a sentence", lambda: demo.load().crowd),
@@ -54,6 +99,12 @@ SIMULATED: dict[str, tuple[str, Callable[[], Crowd]]] = {
     "sim-six-rules": ("6 rules of one type each", _six_rules),
     "sim-rules": ("16 rules of one type each", lambda: simulate_rules(_gold(), 4)),
     "sim-mixed": ("8 rules of one type each and 3 people, two a sentence", _mixed),
+    "sim-spam-pair": ("a careful person and a spammer", lambda: simulate(_gold(), "careful,spammer")),
+    "sim-missers-7": ("7 people who miss most", lambda: simulate(_gold(), "misser:7/miss=0.7")),
+    "sim-habit": ("5 careful people, two of whom always mark the word before", _with_a_habit),
+    "sim-uneven": ("a sloppy person did everything, three others a twentieth", _uneven),
+    "sim-tenth": ("a careful and a sloppy person who share a tenth of the text", _tenth),
+    "sim-batches": ("6 people, three on each half of the text", _batches),
 }  # fmt: skip
 
 

@@ -130,11 +130,11 @@ def _settings(work: Workshop) -> str:
 
 def _far(rows: Sequence[Row]) -> str:
     """Every row that is far from the paper's, with its reason."""
-    first: dict[tuple[str, str], str] = {}
+    first: dict[tuple[str, str], tuple[str, str | None]] = {}
     lines = []
     for row in rows:
-        main = first.setdefault((row.table, row.data), row.split)
-        if row.scoring != "conlleval" or row.split != main or row.abstain not in (None, "none"):
+        main = first.setdefault((row.table, row.data), (row.split, row.abstain))
+        if row.scoring != "conlleval" or (row.split, row.abstain) != main:
             continue
         if row.difference is not None and abs(row.difference) > FAR:
             where = f"{row.table}, {TITLES[row.data]}"

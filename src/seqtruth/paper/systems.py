@@ -55,6 +55,9 @@ AGGSLC = System("AggSLC with CRF, our defaults", "aggslc", "AggSLC", _FEW, 150, 
 AGGSLC_PAPER = System(
     "AggSLC with CRF, the paper's settings", f"aggslc:{PAPER_SETTINGS}", "AggSLC", "", 12
 )
+AGGSLC_LEARNT = System(
+    "AggSLC with CRF, its weight learnt", "aggslc:prediction_weight=learnt", None, _FEW, 150, 40
+)
 DESCENT = System(
     "AggSLC with CRF, by descent", "aggslc:descent=true;tol=1e-5;max_iter=30", None,
     "max_iter=6;folds=2", 150, 40,

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from seqtruth.archive import Arrays
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
+from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError
-from seqtruth.kernels.arrays import F32, F64, Tags
+from seqtruth.kernels.arrays import F32, F64, I64, Tags
 
 Tokens = Corpus | Sequence[Sequence[str]]
 Targets = Tags | F32 | F64 | Sequence[Sequence[str]]
@@ -73,6 +76,33 @@ def as_corpus(tokens: Tokens) -> Corpus:
             fix="give the token text, or switch the predictor off",
         )  # fmt: skip
     return corpus
+
+
+def own_order(corpus: Corpus) -> tuple[I64, I64]:
+    """Sentences by their words (then by id), and the tokens in that order: int64[S], int64[T].
+
+    Networks learn from batches, and which sentences come together must not depend on where they stand
+    in a file: those that shuffle it get the same labels.
+    """
+    assert corpus.tokens is not None
+    text = pa.large_string()
+    words = pa.LargeListArray.from_arrays(
+        pa.array(corpus.token_offsets, pa.int64()), corpus.tokens.cast(text)
+    )
+    sentences = pc.binary_join(words, pa.scalar("\0", text))
+    table = pa.table({"words": sentences, "id": corpus.sentence_ids})
+    keys = [("words", "ascending"), ("id", "ascending")]
+    order = pc.sort_indices(table, sort_keys=keys).to_numpy().astype(np.int64)
+    return order, gather(corpus.token_offsets, order)[1]
+
+
+def rounded(targets: F64) -> F32:
+    """Soft targets to 14 binary digits: those that were summed up in another order are the same again.
+
+    >>> bool(rounded(np.array(0.3)) == rounded(np.array(0.3, np.float32).astype(np.float64)))
+    True
+    """
+    return (np.round(targets * 2.0**14) * 2.0**-14).astype(np.float32)
 
 
 def as_targets(corpus: Corpus, tags: Targets, scheme: Scheme | None) -> tuple[F64, Scheme]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +12,7 @@ import numpy as np
 from seqtruth import archive
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.labelling import Labelling
+from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, InputError
 from seqtruth.kernels.arrays import F32
@@ -28,21 +29,50 @@ class Tagger:
     ----------
     predictor : trained; gives probabilities.
     scheme : what its columns mean.
+    layers : names and taggers of further layers, where spans overlap: each marks the same text on its own.
     """
 
     predictor: Predictor
     scheme: Scheme
+    layers: tuple[tuple[str, Tagger], ...] = ()
 
     def tag(self, tokens: Sequence[str]) -> list[str]:
-        """Labels of one sentence."""
+        """Labels of one sentence, on the first layer."""
+        if self.layers:
+            return replace(self, layers=()).tag(tokens)
         return [self.scheme.labels[t] for t in self.label(Corpus.of([list(tokens)])).tags]
 
     def label(self, corpus: Corpus) -> Labelling:
-        """Labels of a corpus."""
+        """Labels of a corpus; where this tagger has layers, of every sentence once per layer."""
         return self.label_with_confidence(corpus)[0]
 
     def label_with_confidence(self, corpus: Corpus) -> tuple[Labelling, F32]:
-        """Labels of a corpus and the probability of each, float32[T]."""
+        """Labels as :meth:`label` gives them and the probability of each, float32[T]."""
+        return self._label_layers(corpus) if self.layers else self._label(corpus)
+
+    def _label_layers(self, corpus: Corpus) -> tuple[Labelling, F32]:
+        if len(corpus.layers) > 1:
+            raise DataError(
+                "a tagger of several layers makes them itself", got=f"text on {len(corpus.layers)}",
+                fix="give it the text without its marks",
+            )  # fmt: skip
+        names, taggers = zip(("", self), *self.layers, strict=True)
+        labels = [label for tagger in taggers for label in tagger.scheme.labels]
+        scheme = Scheme.of(self.scheme.kind, labels)
+        layered = corpus.on_layers(names)
+        tags = np.zeros(layered.n_tokens, scheme.tag_dtype)
+        confidence = np.zeros(layered.n_tokens, np.float32)
+        for number, tagger in enumerate(taggers):
+            places = np.flatnonzero(layered.sentence_layer == number)
+            flat = gather(layered.token_offsets, places)[1]
+            found, sure = tagger._label(corpus)
+            tags[flat] = np.array([scheme.index(label) for label in found.scheme.labels])[
+                found.tags
+            ]
+            confidence[flat] = sure
+        return Labelling(layered, scheme, tags), confidence
+
+    def _label(self, corpus: Corpus) -> tuple[Labelling, F32]:
         probabilities = self.predictor.predict_proba(corpus)
         scores = np.log(np.maximum(probabilities, 1e-12))
         tags = viterbi(scores, corpus.token_offsets, Chain.legal(self.scheme.grammar))
@@ -53,11 +83,17 @@ class Tagger:
         """JSON values and arrays for a file; raises where the predictor cannot be saved."""
         predictor = as_storable(self.predictor, "this predictor")
         settings, arrays = predictor.state()
+        further = []
+        for number, (name, tagger) in enumerate(self.layers):
+            meta, parts = tagger.state()
+            further.append({"name": name, **meta})
+            arrays = {**arrays, **archive.under(parts, _folder(number))}
         return {
             "predictor": predictor.name,
             "settings": settings,
             "scheme": self.scheme.kind,
             "labels": list(self.scheme.labels),
+            **({"layers": further} if further else {}),
         }, arrays
 
     @classmethod
@@ -72,7 +108,8 @@ class Tagger:
         try:
             scheme = Scheme.of(meta["scheme"], meta["labels"])
             kind = stored_kind(meta["predictor"])
-            predictor = kind.from_state(meta["settings"], arrays, scheme)
+            own, layers = _further(meta.get("layers", []), arrays, where)
+            predictor = kind.from_state(meta["settings"], own, scheme)
             if list(scheme.labels) != meta["labels"]:
                 raise ValueError("labels out of order")
             if getattr(predictor, "scheme", scheme) is None:
@@ -86,7 +123,7 @@ class Tagger:
             DataError,
         ) as error:
             raise InputError(f"the saved tagger is damaged ({error!r})", where=where) from error
-        return cls(cast(Predictor, predictor), scheme)
+        return cls(cast(Predictor, predictor), scheme, layers)
 
     def save(self, path: str | Path) -> None:
         """Write to a file that :meth:`load` reads."""
@@ -105,3 +142,22 @@ class Tagger:
                 fix="aggregate with a predictor",
             )  # fmt: skip
         return cls.from_state(meta["tagger"], archive.within(arrays, "tagger"), where=str(path))
+
+
+def _folder(number: int) -> str:
+    return f"layer {number}"
+
+
+def _further(
+    metas: list[dict[str, Any]], arrays: archive.Arrays, where: str
+) -> tuple[archive.Arrays, tuple[tuple[str, Tagger], ...]]:
+    """The arrays of the first layer, and the taggers of the others."""
+    layers = []
+    for number, meta in enumerate(metas):
+        if not isinstance(meta["name"], str) or "layers" in meta:
+            raise ValueError("a layer must have a name and no layers of its own")
+        parts = archive.within(arrays, _folder(number))
+        layers.append((meta["name"], Tagger.from_state(meta, parts, where)))
+    names = {_folder(number) for number in range(len(metas))}
+    own = {name: array for name, array in arrays.items() if name.partition("/")[0] not in names}
+    return own, tuple(layers)

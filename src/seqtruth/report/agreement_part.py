@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from seqtruth.inter_annotator import agreement
 from seqtruth.methods.dependence import find_copies
 from seqtruth.methods.marked import Marked
 from seqtruth.metrics.agreement import MEASURES, Agreement
+from seqtruth.metrics.agreement.drawing import Estimate
+from seqtruth.metrics.agreement.found import word
 from seqtruth.report.content import MAX_HEAT
 from seqtruth.report.figures import Range, heat_map, ranges
 from seqtruth.result import Result
@@ -20,8 +23,8 @@ from seqtruth.result import Result
 MAX_TYPES, MAX_PAIRS = 20, 12
 #: Draws of documents behind the intervals of the page.
 DRAWS = 300
-#: What is said of an alpha from each value on (Landis and Koch's words, which are conventions).
-WORDS = ((0.8, "very high"), (0.67, "high"), (0.4, "moderate"), (0.2, "low"), (-2.0, "very low"))
+#: Where the axis of the coefficients begins; a coefficient below it (a handful of texts) is not drawn.
+LOWEST = -1.0
 _SHOWN = ("alpha", "alpha_u", "fleiss_kappa", "cohen_kappa", "ac1", "span_f1_overlap", "span_f1")
 
 
@@ -47,22 +50,11 @@ def agreement_part(result: Result, crowd: Crowd | None) -> dict[str, Any] | None
     }
 
 
-def word(alpha: float) -> str:
-    """How high an alpha is, in a word.
-
-    >>> word(0.72), word(float("nan"))
-    ('high', 'unknown')
-    """
-    if np.isnan(alpha):
-        return "unknown"
-    return next(text for least, text in WORDS if alpha >= least)
-
-
 def _ranges(found: Agreement) -> Markup | None:
     rows = [
         Range(MEASURES[name], *found.overall[name])
         for name in _SHOWN
-        if name in found.overall and not np.isnan(found.overall[name].value)
+        if name in found.overall and found.overall[name].value >= LOWEST
     ]
     if not rows:
         return None
@@ -95,7 +87,12 @@ def _heat(found: Agreement) -> Markup | None:
 
 
 def _types(found: Agreement) -> list[dict[str, Any]]:
-    rows = [{"name": name, **figures} for name, figures in found.per_type.items()]
+    rows: list[dict[str, Any]] = [
+        {"name": name, **figures} for name, figures in found.per_type.items()
+    ]
+    for row in rows:
+        if "alpha_u" in row and row["alpha_u"].value < LOWEST:
+            row["alpha_u"] = Estimate(math.nan, math.nan, math.nan)
     return rows[:MAX_TYPES]
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from seqtruth.decisions.triage import FEWEST, HIGHEST, Triage, triage
+from seqtruth.decisions.promises import HIGHEST
+from seqtruth.decisions.triage import Triage, triage
 from seqtruth.metrics import Evaluation
 from seqtruth.plural import count
-from seqtruth.report.confidence import meaning
+from seqtruth.report.confidence import meaning, silent_sources
 from seqtruth.report.content import Row, clip, percent
 from seqtruth.result import Result
 
@@ -63,16 +64,15 @@ def _usable(result: Result, taken: Triage, scores: Evaluation | None, saved: str
         name = "accuracy" if scores.plain else "F1"
         more.append(f"Against the gold standard: {name} {100 * scores.f1:.1f}.")
     method = str(result.provenance.get("method", "the method"))
-    command = f"seqtruth triage {saved} --accept {taken.accept:g}"
+    command = f"seqtruth triage {saved} --accept {taken.accept:g} -o queue.csv"
     if not n_labelled:
         return Answer(question, "There are none", "none", tuple(more), "")
     if kind == "unchecked":
         more.append(
             "No sentence was labelled by two annotators, so that nothing speaks for or against them."
         )
-        return Answer(
-            question, "Nobody checked them", "none", tuple(more), f"seqtruth next {saved} -n 100"
-        )
+        ask = f"seqtruth next {saved} -n 100" if _can_ask(result) else command
+        return Answer(question, "Nobody checked them", "none", tuple(more), ask)
     if kind != "corrected":
         what = {
             "margin": "gives margins, which rank sentences and promise nothing",
@@ -81,15 +81,14 @@ def _usable(result: Result, taken: Triage, scores: Evaluation | None, saved: str
         }[kind]
         more.append(f"{clip(method, 40)} {what}.")
         if kind != "guess":
-            more.append("Read a sample, or aggregate with accord, which checks its probabilities.")
-        return Answer(question, "The method cannot promise", "none", tuple(more), command)
+            more.append("Aggregate with accord, which checks its probabilities, or check a sample.")
+        return _after_a_check(taken, "The method cannot promise", more, saved, command)
     right = float(result.sentence_confidence[result.labelled].mean())
     more.append(f"Of all sentences, {percent(right)} are expected to be right.")
     spans = taken.spans
     if not spans.promised:
         more.insert(0, f"No precision can be promised: {clip(spans.why, 200)}.")
-        more.append(f"The true labels of {FEWEST} spans change that.")
-        return Answer(question, "After a look", "none", tuple(more), command)
+        return _after_a_check(taken, "After a look", more, saved, command)
     n, total = int(spans.accepted.sum()), len(spans.accepted)
     more.insert(
         0, f"{n:,} of {count(total, 'span')} can be accepted: {taken.accept:.0%} of them are right,"
@@ -97,6 +96,18 @@ def _usable(result: Result, taken: Triage, scores: Evaluation | None, saved: str
     )  # fmt: skip
     tone = "good" if n >= 0.5 * total else "fair" if n >= 0.1 * total else "bad"
     return Answer(question, f"{percent(n / total)} of the spans", tone, tuple(more), command)
+
+
+def _after_a_check(taken: Triage, short: str, more: list[str], saved: str, command: str) -> Answer:
+    """What a sample that was checked would change, where that can be said."""
+    needed = taken.spans.needed
+    if needed is not None:
+        more.append(
+            f"Check about {count(needed, 'sentence')} drawn at random: with their true labels it can say"
+            " what to accept."
+        )
+        command = f"seqtruth triage {saved} --sample {needed} -o check.csv"
+    return Answer("Can I use these labels?", short, "none", tuple(more), command)
 
 
 def _trusted(
@@ -136,24 +147,43 @@ def _trusted(
 def _next(taken: Triage, rows: list[Row], saved: str) -> Answer:
     question, result = "What do I do next?", taken.result
     more = []
-    n_labelled, unlabelled = int(result.labelled.sum()), int((~result.labelled).sum())
+    n_labelled, unlabelled = map(taken.n_sentences, (result.labelled, ~result.labelled))
     promised = meaning(result) == "corrected" and taken.spans.promised
-    left = n_labelled - int((taken.settled & result.labelled).sum()) if promised else n_labelled
+    left = taken.n_sentences(result.labelled & ~taken.settled) if promised else n_labelled
     if promised and left:
         more.append(f"Read the {count(left, 'sentence')} that are not settled, worst first.")
     elif n_labelled and not promised:
         more.append("Read a sample of the sentences below, the least sure first.")
     worst = next((row for row in rows if row.verdict == "do not rely on"), None)
     if worst is not None:
-        more.append(f"Talk to {clip(worst.name, 40)}, or leave them out.")
+        name = clip(worst.name, 40)
+        silent = worst.name in silent_sources(result)
+        more.append(
+            f"Mend {name}, or leave it out." if silent else f"Talk to {name}, or leave them out."
+        )
     if unlabelled:
         verb = "has" if unlabelled == 1 else "have"
         more.append(f"Have the {count(unlabelled, 'sentence')} labelled that {verb} no label.")
-    more.append("Ask for labels where one more helps most:")
-    short = f"Read {left:,}, then ask for more" if promised else "Read a sample"
+    short = f"Read {left:,}" if promised else "Read a sample"
     if promised and not left:
         short = "Use them"
+    if not _can_ask(result):
+        more.append("Those to be read first, with the reasons:")
+        return Answer(
+            question, short, "none", tuple(more), f"seqtruth triage {saved} -n 100 -o queue.csv"
+        )
+    more.append("Ask for labels where one more helps most:")
+    if promised and left:
+        short += ", then ask for more"
     return Answer(question, short, "none", tuple(more), f"seqtruth next {saved} -n 100")
+
+
+def _can_ask(result: Result) -> bool:
+    """Whether the model can say where a label helps, and anybody has not labelled everything."""
+    crowd = result.crowd
+    if result.fitted is None or crowd is None or len(result.corpus.layers) > 1:
+        return False
+    return crowd.n_rows < crowd.n_sentences * crowd.n_annotators
 
 
 def _names(names: list[str]) -> str:

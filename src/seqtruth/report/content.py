@@ -11,10 +11,9 @@ import numpy as np
 from markupsafe import Markup
 
 from seqtruth.data.crowd import Crowd
-from seqtruth.decisions.mistakes import mistakes_of
+from seqtruth.decisions.mistakes import Compared
 from seqtruth.metrics import Averages, Evaluation, Score
 from seqtruth.report.figures import Point, lines, scatter
-from seqtruth.report.mistakes import mistakes
 from seqtruth.result import Result
 
 #: Agreement from which an annotator is relied on, and below which they are not.
@@ -60,7 +59,7 @@ def headlines(result: Result, spans: int, scores: Evaluation | None) -> list[Hea
     n = len(result.annotators.names)
     out.append(Headline(f"{n:,}", _plural(n, "annotator")))
     if n and corpus.n_sentences:
-        each = float(result.annotators.sentences.sum()) / corpus.n_sentences
+        each = float(result.annotators.sentences.sum()) / n_sentences
         out.append(Headline(f"{each:.1f}", "annotators a sentence"))
     if scores is not None:
         name = "accuracy" if scores.plain else "F1 against gold"
@@ -74,17 +73,18 @@ def annotators(
     """All annotators, worst first; ``silent`` ones are judged by what they mark, not by what they leave."""
     annotators = result.annotators
     shares: list[tuple[tuple[float, bool], ...]] = [()] * len(annotators.names)
+    habits: dict[str, str] = {}
     if crowd is not None and crowd.scheme.kind != "plain":
-        recode = crowd.scheme.recoding(result.scheme.labels)
-        found = mistakes(crowd, recode[result.tags])
-        columns = np.stack([found.missed, found.boundary, found.type, found.invented], axis=1)
+        compared = Compared(crowd, crowd.scheme.recoding(result.scheme.labels)[result.tags])
+        columns = np.stack(compared.shares(), axis=1)
         place = dict(zip(crowd.annotators, columns.tolist(), strict=True))
         unknown = [math.nan] * 4
         shares = [
             tuple((value, round(value, 2) >= MUCH) for value in place.get(name, unknown))
             for name in annotators.names
         ]
-    habits = {} if crowd is None else _habits(result, crowd)
+        if crowd.n_annotators <= MAX_HABITS:
+            habits = _habits(compared)
     agreement = np.nan_to_num(annotators.agreement, nan=2.0)
     top = float(np.nanmax(annotators.weight, initial=0.0)) or 1.0
     return [
@@ -107,16 +107,12 @@ def annotators(
     ]
 
 
-def _habits(result: Result, crowd: Crowd) -> dict[str, str]:
+def _habits(compared: Compared) -> dict[str, str]:
     """Each annotator's two worst habits in words."""
-    if crowd.scheme.kind == "plain" or crowd.n_annotators > MAX_HABITS:
-        return {}
-    tags = crowd.scheme.recoding(result.scheme.labels)[result.tags]
     told = (
-        ", ".join(one.words for one in found[:2]).replace("%", " %")
-        for found in mistakes_of(crowd, tags)
+        ", ".join(one.words for one in found[:2]).replace("%", " %") for found in compared.habits()
     )
-    return dict(zip(crowd.annotators, told, strict=True))
+    return dict(zip(compared.crowd.annotators, told, strict=True))
 
 
 def _verdict(agreement: float, sentences: int) -> str:

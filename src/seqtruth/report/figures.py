@@ -103,13 +103,14 @@ def scatter(points: Sequence[Point], across: str, up: str, description: str) -> 
         places.append((point, x, y, r))
         taken.append((x - r, y - r, x + r, y + r))
     names = []
-    for point, x, y, r in places:
+    short = _without_domains([point.name for point in points])
+    for (point, x, y, r), name in zip(places, short, strict=True):
         text = f"{point.name}: {up.lower()} {point.y:.2f}, {across.lower()} {point.x:.3g}"
         body.append(
             Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"><title>{}</title></circle>')
             .format(x, y, r, text)
         )  # fmt: skip
-        shown = point.name if len(point.name) <= 18 else point.name[:17] + "…"
+        shown = name if len(name) <= 18 else name[:17] + "…"
         if spot := _room(shown, x, y, r, frame, taken):
             names.append(words(spot[0], spot[1], shown, "name", spot[2]))
     return svg(width, height, description, [*body, *names])
@@ -121,7 +122,7 @@ def histogram(values: npt.NDArray[np.float64], across: str, up: str, description
     counts, _ = np.histogram(np.clip(values, 0, 1), bins=20, range=(0, 1))
     ys = ticks(0, max(int(counts.max(initial=0)), 1) * 1.08)
     ys = [y for y in ys if y == int(y)]
-    frame = Frame(58, 14, width - 20, height - 48, (0.0, 1.0), (0.0, ys[-1]))
+    frame = Frame(_beside(ys), 14, width - 20, height - 48, (0.0, 1.0), (0.0, ys[-1]))
     body = [axes(frame, [k / 10 for k in range(11)], ys, across, up)]
     for k, count in enumerate(counts.tolist()):
         body += _bar(frame, (k / 20, (k + 1) / 20), count, count, f"{count:,}")
@@ -180,12 +181,12 @@ def heat_map(
 ) -> Markup:
     """A square a pair, the stronger the higher; blank where two never met."""
     n = len(names)
-    shown = [name if len(name) <= 16 else name[:15] + "…" for name in names]
-    size = max(13.0, min(40.0, 480 / n))
-    left = 12 + max(map(wide, shown))
+    shown = [name if len(name) <= 16 else name[:15] + "…" for name in _without_domains(names)]
+    size, longest = max(13.0, min(40.0, 480 / n)), max(map(wide, shown))
+    left = 12 + 1.35 * longest  # names are larger on a phone
     named = size >= 20  # smaller squares have their names at the left only
-    top = 14 + 0.8 * max(map(wide, shown)) if named else 6.0
-    width, height = left + n * size + (64 if named else 8), top + n * size + 6
+    top = 14 + 0.9 * longest if named else 6.0
+    width, height = left + n * size + (0.9 * longest if named else 8), top + n * size + 6
     body = []
     for i, name in enumerate(names):
         y = top + (i + 0.5) * size
@@ -216,6 +217,16 @@ def heat_map(
                 text = f"{value:.2f}".replace("0.", ".", 1).replace("-", "−")
                 body.append(words(x + size / 2, y + 4, text, css, "middle"))
     return svg(round(width), round(height), description, body)
+
+
+def _without_domains(names: Sequence[str]) -> list[str]:
+    """What stands before the ``@`` of e-mail addresses, where that tells them apart.
+
+    >>> _without_domains(["ann@x.org", "bob@x.org"]), _without_domains(["ann@x.org", "ann@y.org"])
+    (['ann', 'bob'], ['ann@x.org', 'ann@y.org'])
+    """
+    local = [name.partition("@")[0] for name in names]
+    return local if all(local) and len(set(local)) == len(names) else list(names)
 
 
 def reliability_lines(
@@ -275,7 +286,7 @@ def lines(series: Mapping[str, Sequence[float]], across: str, up: str, descripti
     )
     n = max(len(values) for values in series.values())
     widest = max(wide(name) for name in series)
-    left = 30 + max(wide(number(y)) for y in ys)
+    left = _beside(ys)
     frame = Frame(
         left, 14, width - 14 - widest, height - 48, (1.0, float(max(n, 2))), (ys[0], ys[-1])
     )
@@ -350,6 +361,11 @@ def axes(frame: Frame, xs: Iterable[float], ys: Iterable[float], across: str, up
     )
     parts.append(turned.format((frame.top + frame.bottom) / 2, up))
     return Markup("").join(parts)
+
+
+def _beside(ys: Iterable[float]) -> float:
+    """Where a frame begins, so that its ticks do not touch the name of the axis."""
+    return max(58.0, 30 + 1.25 * max(wide(number(y)) for y in ys))  # ticks are larger on a phone
 
 
 def words(x: float, y: float, text: str, css: str, anchor: str = "start") -> Markup:

@@ -3,7 +3,7 @@
   const block = document.getElementById("data");
   const list = document.getElementById("list");
   if (!list) return;
-  const PAGE = 10, LETTERS = 180, CHIPS = 16;
+  const PAGE = 10, LETTERS = 180, CHIPS = 16, NAMES = 8;
   const at = id => document.getElementById(id);
   const make = (tag, name, text) => {
     const node = document.createElement(tag);
@@ -135,7 +135,8 @@
   }
 
   const key = span => span.slice(0, 3).join(" ");
-  const names = who => who.map(w => data.who[w]).join(", ");
+  const names = who => who.length <= NAMES + 1 ? who.map(w => data.who[w]).join(", ")
+    : `${who.slice(0, NAMES).map(w => data.who[w]).join(", ")} and ${who.length - NAMES} more`;
 
   function chip(text, span, kind) {
     const words = text.slice(span[0], span[1]);
@@ -150,7 +151,9 @@
 
   function reading(text, who, flat, own) {
     const row = make("div", "reading"), line = make("div");
-    row.append(make("div", "who", names(who)), line);
+    const people = make("div", "who", names(who));
+    people.title = who.map(w => data.who[w]).join(", ");
+    row.append(people, line);
     if (!flat) {
       line.append(make("span", "soft", own.length ? "the same" : "nothing either"));
       return row;
@@ -193,16 +196,51 @@
       cell.append(chip(text, span, "same"));
       const weight = who.reduce((sum, w) => sum + (data.weight[w] || 0), 0);
       const whole = present.reduce((sum, w) => sum + (data.weight[w] || 0), 0);
-      row.append(cell, make("td", "", who.length ? `${who.length} of ${present.length}: ${names(who)}` : "nobody (predictor and chain)"),
-        make("td", "n", whole ? `${weight.toFixed(2)} of ${whole.toFixed(2)}` : "–"),
-        make("td", "n", chosen === false ? "not chosen" : `chosen, ${(chosen / 1000).toFixed(2)}`));
+      const part = (name, title, text) => { const node = make("td", name, text); node.dataset.label = title; return node; };
+      row.append(cell, part("", "Marked by", who.length ? `${who.length} of ${present.length}: ${names(who)}` : "nobody"),
+        part("n", "Weight", whole ? `${weight.toFixed(2)} of ${whole.toFixed(2)}` : "–"),
+        part("n", "Result", chosen === false ? "not chosen" : `chosen, ${(chosen / 1000).toFixed(2)}`));
       body.append(row);
     }
     table.append(top, body);
     if (sorted.length) box.append(table); else box.append(make("p", "soft", "Nobody marks anything here."));
-    box.append(make("p", "note", "Neighbours, documents and the predictor have a say, too: votes alone do not decide."));
+    box.append(...reasons(s));
     return box;
   }
+
+  // what the model says of each word, as "seqtruth explain" does
+  function reasons(s) {
+    const command = () => {
+      const note = make("p", "note", "Votes alone do not decide. What the model hears besides: ");
+      note.append(make("code", "", `${data.explain} ${quoted(data.id[s])}`));
+      return note;
+    };
+    const told = data.told[s];
+    if (!told) return data.explain && !data.id[s].endsWith("…") ? [command()] : [make("p", "note", "Votes alone do not decide: neighbouring words and documents may have a say, too.")];
+    if (!told.length) return [];
+    const table = make("table", "told"), body = make("tbody"), head = make("thead"), top = make("tr");
+    for (const title of ["Word", "Label", "For it", "Against it", "Else"]) {
+      const cell = make("th", "", title);
+      cell.scope = "col";
+      top.append(cell);
+    }
+    head.append(top);
+    for (const [word, label, pro, contra, others] of told) {
+      const row = make("tr"), name = make("th", "", word);
+      name.scope = "row";
+      row.append(name);
+      for (const [title, text] of [["Label", label], ["For it:", pro.replace(/^for it: /, "")], ["Against it:", contra], ["Else:", others]]) {
+        const cell = make("td", text ? "" : "empty", text || "–");
+        cell.dataset.label = title;
+        row.append(cell);
+      }
+      body.append(row);
+    }
+    table.append(head, body);
+    return [make("h4", "", "What decides each word"), table,
+      make("p", "note", "Numbers are log odds: 0.7 doubles the odds, 2.3 makes them ten times as large. Each annotator counts as far as they are reliable; the predictor, the labels beside the word and the rest of the document speak, too.")];
+  }
+  const quoted = text => /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'"'"'`)}'`;
 
   function item(s) {
     const text = data.text[s], own = spansOf(found(s), 4), node = make("article", "item");

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from markupsafe import Markup
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.spans import Spans, extract
+from seqtruth.decisions.explain import reasons_of
 from seqtruth.kernels.arrays import I64
 from seqtruth.report.confidence import silent_sources
 from seqtruth.result import Result
@@ -24,6 +26,8 @@ MAX_SENTENCES, MAX_CHARACTERS = 100_000, 30_000_000
 MAX_PLAIN = 1_000_000
 #: A longer sentence or name is cut.
 MAX_TEXT, MAX_NAME = 3000, 80
+#: So many sentences, the least confident, come with the model's reasons; the others with votes.
+MAX_REASONED = 400
 #: A token less probable than this is underlined.
 WEAK = 0.6
 _NO_BLANK_BEFORE = frozenset(", . ; : ! ? ) ] } % ' '' ’ ” » … 's 't n't 're 've 'll 'd 'm".split())  # noqa: SIM905
@@ -70,7 +74,7 @@ class Embedded(NamedTuple):
     packed: bool
 
 
-def embed(result: Result, crowd: Crowd | None, probable: bool) -> Embedded:
+def embed(result: Result, crowd: Crowd | None, probable: bool, saved: str) -> Embedded:
     """The sentences with what was found in them and who said what.
 
     Parameters
@@ -78,6 +82,7 @@ def embed(result: Result, crowd: Crowd | None, probable: bool) -> Embedded:
     result : the aggregated labels.
     crowd : the annotations, on the result's sentences and in its scheme.
     probable : whether confidences are probabilities that were checked, and may look like it.
+    saved : name of the result's file, for commands.
     """
     corpus = result.corpus
     groups, total = _groups(result)
@@ -97,12 +102,18 @@ def embed(result: Result, crowd: Crowd | None, probable: bool) -> Embedded:
     columns: dict[str, list[Any]] = {
         name: [] for name in ("id", "doc", "text", "sure", "spans", "said", "weak")
     }
+    silent = silent_sources(result)
+    mute = set() if crowd is None else {w for w, n in enumerate(crowd.annotators) if n in silent}
+    reasons = _reasons(result, crowd, groups)
+    told: dict[int, list[list[str]]] = {}
     room = MAX_CHARACTERS
     for numbers, written in zip(groups, _texts(corpus, groups), strict=True):
         if room <= 0:
             break
         room -= len(written.text)
         s = numbers[0]
+        if s in reasons:
+            told[len(columns["id"])] = reasons[s]
         kept = _placed(written, [span for n in numbers for span in ours.of_row(n)])
         flags = [v for n in numbers for v in sure[ours.first[n] : ours.first[n + 1]]]
         columns["id"].append(_clip(names[s]))
@@ -112,9 +123,8 @@ def embed(result: Result, crowd: Crowd | None, probable: bool) -> Embedded:
         columns["spans"].append(
             _numbers(v for span, c in zip(kept, flags, strict=False) for v in (*span, c))
         )
-        columns["said"].append(_readings(crowd, theirs, ours, numbers, written))
+        columns["said"].append(_readings(crowd, theirs, ours, numbers, written, mute))
         columns["weak"].append(_numbers(v for a, b in weak.get(s, ()) for v in _cut(written, a, b)))
-    silent = silent_sources(result)
     weights = dict(zip(result.annotators.names, result.annotators.weight.tolist(), strict=True))
     known = () if crowd is None else crowd.annotators
     data = {
@@ -124,6 +134,8 @@ def embed(result: Result, crowd: Crowd | None, probable: bool) -> Embedded:
         "silent": [name in silent for name in known],
         "documents": [_clip(name) for name in corpus.documents],
         "probable": probable,
+        "told": told,
+        "explain": f"seqtruth explain {saved}" if reasons else "",
         **columns,
     }
     block = inert(data)
@@ -134,6 +146,23 @@ def embed(result: Result, crowd: Crowd | None, probable: bool) -> Embedded:
     return Embedded(block, len(columns["id"]), total, as_written, packed)
 
 
+def _reasons(
+    result: Result, crowd: Crowd | None, groups: list[list[int]]
+) -> dict[int, list[list[str]]]:
+    """For the least confident sentences, what ``explain`` says of their words, in pieces; by sentence."""
+    if result.fitted is None or crowd is None or len(result.corpus.layers) > 1:
+        return {}
+    if result.crowd is None:
+        result = replace(result, crowd=crowd)
+    numbers = np.array([group[0] for group in groups], np.int64)
+    order = np.argsort(result.sentence_confidence[numbers], kind="stable")
+    least = np.sort(numbers[order[:MAX_REASONED]])
+    return {
+        s: [[one.token, *one.told()] for one in found]
+        for s, found in zip(least.tolist(), reasons_of(result, least), strict=True)
+    }
+
+
 def _numbers(values: Iterable[int]) -> str:
     """Whole numbers with blanks between: browsers read one text faster than many lists."""
     return " ".join(map(str, values))
@@ -141,7 +170,7 @@ def _numbers(values: Iterable[int]) -> str:
 
 def inert(value: Any) -> Markup:
     """JSON that no HTML parser takes for anything else, whatever its texts say."""
-    text = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY).decode()
+    text = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS).decode()
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return Markup(text)
@@ -229,9 +258,17 @@ def _placed(written: Written, spans: list[tuple[int, int, int]]) -> list[tuple[i
 
 
 def _readings(
-    crowd: Crowd | None, theirs: Said | None, ours: Said, numbers: list[int], written: Written
+    crowd: Crowd | None,
+    theirs: Said | None,
+    ours: Said,
+    numbers: list[int],
+    written: Written,
+    mute: Container[int],
 ) -> str:
-    """``annotators:spans`` of each different reading, with ``|`` between; ``=`` for the result's spans."""
+    """``annotators:spans`` of each different reading, with ``|`` between; ``=`` for the result's spans.
+
+    Silence (of those who are ``mute``) and a denial are different readings.
+    """
     if crowd is None or theirs is None:
         return ""
     by_annotator: dict[int, list[tuple[int, int, int]]] = {}
@@ -241,10 +278,14 @@ def _readings(
             if labelled[row]:
                 by_annotator.setdefault(int(owner[row]), []).extend(theirs.of_row(row))
     wanted = sorted(span for n in numbers for span in ours.of_row(n))
-    groups: dict[tuple[tuple[int, int, int], ...], list[int]] = {}
+    groups: dict[tuple[tuple[tuple[int, int, int], ...], bool], list[int]] = {}
     for annotator, spans in by_annotator.items():
-        groups.setdefault(tuple(sorted(spans)), []).append(annotator)
-    order = sorted(groups.items(), key=lambda item: (list(item[0]) != wanted, -len(item[1])))
+        quiet = annotator in mute and sorted(spans) != wanted
+        groups.setdefault((tuple(sorted(spans)), quiet), []).append(annotator)
+    order = sorted(
+        ((spans, who) for (spans, _), who in groups.items()),
+        key=lambda item: (list(item[0]) != wanted, -len(item[1])),
+    )
     return "|".join(
         _numbers(who)
         + (

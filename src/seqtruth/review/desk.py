@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,20 @@ import pyarrow.compute as pc
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.labelling import Labelling
+from seqtruth.decisions.cases import Cases, find_cases
+from seqtruth.decisions.model import expected_f1
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import Bool
 from seqtruth.result import Result
 from seqtruth.review import views
-from seqtruth.review.cases import Cases, find_cases
 from seqtruth.review.marks import Marks, current_marks, labelling
 from seqtruth.review.outlook import Found, outlook
 from seqtruth.review.questions import KINDS, Question, Questions
 from seqtruth.review.store import double
 from seqtruth.review.store.decisions import ConflictError, Decision, State, Store, Written
 
+#: Sentences of a question for which the model's reasons are worked out: those that the page shows them for.
+EXPLAINED = 3
 #: Questions looked at before giving up on finding one that nobody else holds.
 TRIES = 20
 
@@ -64,6 +68,12 @@ class Snapshot:
     number: int
     settled: Bool
     together: Bool
+
+    @cached_property
+    def f1(self) -> float:
+        """To be expected of the labels; 1 where nothing is marked and nothing should be."""
+        found = expected_f1(self.result)
+        return found if found == found else 1.0
 
     @classmethod
     def of(cls, result: Result, crowd: Crowd | None, number: int) -> Snapshot:
@@ -197,12 +207,34 @@ class Desk:
             "round": snapshot.number,
             **views.title(snapshot.result, snapshot.cases, question),
             "items": [
-                views.sentence_view(
-                    snapshot.result, self.crowd, s, self.state(s), snapshot.cases, chosen
-                )
-                for s, chosen in by_sentence.items()
+                self._item(snapshot, s, chosen, number < EXPLAINED)
+                for number, (s, chosen) in enumerate(by_sentence.items())
             ],
         }
+
+    def _item(self, snapshot: Snapshot, s: int, chosen: list[int], explain: bool) -> dict[str, Any]:
+        result, cases = snapshot.result, snapshot.cases
+        found = views.sentence_view(result, self.crowd, s, self.state(s), cases, chosen)
+        why = views.reasons(result, s, cases, chosen) if explain else []
+        return found | {"layers": self._other_layers(result, s), "reasons": why}
+
+    @cached_property
+    def _layers(self) -> dict[str, list[int]]:
+        """The sentences (one a layer) of each text, where marks lie on layers."""
+        corpus = self.result.corpus
+        found: dict[str, list[int]] = {}
+        for s, name in enumerate(corpus.base_ids.to_pylist() if len(corpus.layers) > 1 else ()):
+            found.setdefault(name, []).append(s)
+        return found
+
+    def _other_layers(self, result: Result, sentence: int) -> list[dict[str, Any]]:
+        """The marks on the same text's other layers, to be seen beside these."""
+        if not self._layers:
+            return []
+        name = views.base_name(result.corpus, sentence)
+        return [
+            views.layer_view(result, s, self.state(s)) for s in self._layers[name] if s != sentence
+        ]
 
     def _mask(self, snapshot: Snapshot, user: str, wanted: Wanted, lead: bool) -> Bool:
         """Open cases that the user wants, and did not pass over."""
@@ -332,7 +364,7 @@ class Desk:
         if self._ahead is None or self._ahead[0] != key:
             mask = ~snapshot.settled
             found = outlook(
-                snapshot.result, snapshot.cases, snapshot.questions, mask, snapshot.together, past
+                snapshot.f1, snapshot.cases, snapshot.questions, mask, snapshot.together, past
             )
             self._ahead = (key, found)
         return self._ahead[1]

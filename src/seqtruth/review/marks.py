@@ -11,7 +11,8 @@ import numpy as np
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.labelling import Labelling
 from seqtruth.data.scheme import Scheme
-from seqtruth.data.spans import Spans, extract, paint
+from seqtruth.data.spans import Spans, paint
+from seqtruth.decisions.claims import spans_in
 from seqtruth.errors import DataError
 from seqtruth.kernels.arrays import Tags
 from seqtruth.result import Result
@@ -129,17 +130,10 @@ class Marks:
         return np.where(known, painted, painted.dtype.type(-1))
 
 
-def spans_of(tags: Tags, scheme: Scheme) -> list[tuple[int, int, str]]:
-    """Spans of one sequence: first token, the one behind the last, type."""
-    found = extract(np.ascontiguousarray(tags), np.array([0, len(tags)], np.int64), scheme)
-    columns = (found.start.tolist(), found.end.tolist(), found.type.tolist())
-    return [(a, b, scheme.types[kind]) for a, b, kind in zip(*columns, strict=True)]
-
-
 def current_marks(result: Result, sentence: int, decided: Marks) -> Marks:
     """The labels of a sentence, with what is decided in the place of what it settles."""
     a, b = (int(value) for value in result.corpus.token_offsets[sentence : sentence + 2])
-    whole = Marks(((0, b - a),) if b > a else (), tuple(spans_of(result.tags[a:b], result.scheme)))
+    whole = Marks(((0, b - a),) if b > a else (), tuple(spans_in(result.tags[a:b], result.scheme)))
     found = whole.with_(decided)
     return Marks(whole.settled, found.spans)
 

@@ -1,7 +1,8 @@
 """What is expected of the labels now and after more decisions, and what past expectations came to.
 
-Every span is right with its confidence, and what is missed stands where a case says so; that gives the F1
-to be expected. Decisions correct the doubt: where they found fewer errors than foreseen, so will the next.
+The F1 that the confidences promise is that of ``seqtruth next``; it grows by the share of the errors expected
+that decisions put right. Decisions correct the doubt: where they found fewer errors than foreseen, so will
+the next.
 """
 
 from __future__ import annotations
@@ -11,14 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seqtruth.data.spans import extract
+from seqtruth.decisions.cases import Cases
+from seqtruth.decisions.model import f1_left
 from seqtruth.kernels.arrays import F64, Bool
-from seqtruth.result import Result
-from seqtruth.review.cases import Cases
 from seqtruth.review.questions import COHERENCE, Questions
 
-#: Probability that a wrong mark stands where there is a right one (another type, another border).
-HIDDEN = 0.7
 #: Errors foreseen that one's own doubt about them is worth.
 PRIOR = 10.0
 #: Less than this to be gained from 50 decisions is not worth them.
@@ -40,20 +38,21 @@ class Found(NamedTuple):
 
 
 def outlook(
-    result: Result, cases: Cases, questions: Questions, mask: Bool, together: Bool, past: Found
+    f1: float, cases: Cases, questions: Questions, mask: Bool, together: Bool, past: Found
 ) -> dict[str, Any]:  # fmt: skip
     """Expected F1 now and after 50 and 100 more decisions, and whether to go on.
 
     Parameters
     ----------
-    result, cases, questions : the labels and what is in doubt.
+    f1 : to be expected of the labels without the decisions that are not in them.
+    cases, questions : what is in doubt about the labels.
     mask, together : bool[C], cases that are open, and that may be asked about with others.
     past : what decisions have found so far.
     """
-    wrong = np.where(mask, np.minimum(cases.wrong * past.ratio, 1.0), 0.0)
-    n_spans = len(extract(result.tags, result.corpus.token_offsets, result.scheme).start)
-    now = expected_f1(n_spans, cases, wrong)
-    later, left = {}, wrong.copy()
+    before = max(float(cases.wrong.sum()), 1e-12)
+    left = np.where(mask, np.minimum(cases.wrong * past.ratio, 1.0), 0.0)
+    now = _f1(f1, left, before)
+    later: dict[int, float] = {}
     walked, taken = 0, np.zeros(cases.size, np.bool_)
     for question in questions.ranked(mask, 2 * AHEAD[-1], together):
         chosen = [k for k in question.cases if not taken[k]]
@@ -63,11 +62,10 @@ def outlook(
         left[chosen] *= 1.0 - COHERENCE.get(question.kind, 1.0)
         walked += 1
         if walked in AHEAD:
-            later[walked] = expected_f1(n_spans, cases, left)
+            later[walked] = _f1(f1, left, before)
         if walked == AHEAD[-1]:
             break
-    last = expected_f1(n_spans, cases, left)
-    after = [later.get(n, last) for n in AHEAD]
+    after = [later.get(n, _f1(f1, left, before)) for n in AHEAD]
     gain = after[0] - now
     advice = (
         f"50 more decisions are expected to bring {100 * gain:.1f} points."
@@ -80,13 +78,8 @@ def outlook(
     }  # fmt: skip
 
 
-def expected_f1(n_spans: int, cases: Cases, wrong: F64) -> float:
-    """F1 that ``n_spans`` marks have where each case is wrong with its probability."""
-    marked = cases.label >= 0
-    bad = float(wrong[marked].sum())
-    right = max(n_spans - bad, 0.0)
-    true = right + HIDDEN * bad + float(wrong[~marked].sum())
-    return 2 * right / (n_spans + true) if n_spans + true > 0 else 1.0
+def _f1(f1: float, left: F64, before: float) -> float:
+    return max(0.0, f1_left(f1, float(left.sum()) / before))
 
 
 def foreseen(rounds: Sequence[Mapping[str, Any]], decisions: int) -> float | None:

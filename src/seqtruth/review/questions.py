@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from seqtruth.decisions.cases import Cases, expected_errors
 from seqtruth.kernels.arrays import F64, I64, Bool
-from seqtruth.review.cases import Cases
 
 KINDS = ("sentence", "form", "pair")
 #: How much of a group's doubt one answer is expected to settle: forms and pairs.
@@ -111,8 +111,7 @@ class Questions:
         return self._question(kind, int(self._groups[kind][place]), mask, 0.0)
 
     def _sentence_gain(self, mask: Bool) -> F64:
-        worth = np.where(mask, self.cases.wrong, 0.0)
-        return np.bincount(self.cases.sentence, worth, self.n_sentences).astype(np.float64)
+        return expected_errors(self.cases, self.n_sentences, mask)
 
     def _group_gain(self, kind: str, mask: Bool) -> F64:
         """Doubt of each group's most doubtful marks; groups of one are sentences."""

@@ -37,7 +37,7 @@ def main(source: str, known: str, target: str, how: str) -> None:
     labels = Labelling(result.corpus, result.scheme, tags)
     found, trial = tried(result, result.crowd, labels, refit=how == "refit")
     about = {**found.provenance, "trial": {**trial._asdict(), "helps": trial.helps}}
-    replace(found, provenance=about).save(target)
+    replace(found, provenance=about).save(target, crowd=True)  # explained by who said what
 
 
 if __name__ == "__main__":

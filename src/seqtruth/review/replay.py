@@ -11,14 +11,15 @@ import numpy as np
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.labelling import Labelling
+from seqtruth.decisions.cases import find_cases
+from seqtruth.decisions.claims import spans_in
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import Bool, Tags
 from seqtruth.metrics import evaluate
 from seqtruth.metrics.align import align
 from seqtruth.result import Result
-from seqtruth.review.cases import find_cases
 from seqtruth.review.learning import tried
-from seqtruth.review.marks import Marks, Span, current_marks, labelling, spans_of
+from seqtruth.review.marks import Marks, Span, current_marks, labelling
 from seqtruth.review.questions import Question, Questions
 
 STRATEGIES = ("ours", "sentences", "worst", "random")
@@ -170,7 +171,7 @@ class Replay:
 
     def _gold_spans(self, sentence: int) -> tuple[list[Span], int]:
         a, b = (int(v) for v in self.gold.corpus.token_offsets[sentence : sentence + 2])
-        return spans_of(self.gold.tags[a:b], self.gold.scheme), b - a
+        return spans_in(self.gold.tags[a:b], self.gold.scheme), b - a
 
     def _answer(self, case: int) -> str | None:
         """The type of the mark asked about, None for nothing there, ``"?"`` for neither."""

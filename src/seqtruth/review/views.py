@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
+from seqtruth.decisions.cases import Cases
+from seqtruth.decisions.claims import claims_of, rows_of, spans_in
+from seqtruth.decisions.explain import reasons_of, runs
 from seqtruth.result import Result
-from seqtruth.review.cases import Cases
-from seqtruth.review.marks import current_marks, spans_of
+from seqtruth.review.marks import current_marks
 from seqtruth.review.questions import Question
 from seqtruth.review.store.decisions import State
 
@@ -32,9 +37,7 @@ def sentence_view(
     marks = current_marks(result, sentence, state.marks)
     return {
         "sentence": sentence,
-        "id": corpus.base_ids[sentence].as_py()
-        if len(corpus.layers) > 1
-        else corpus.sentence_ids[sentence].as_py(),
+        "id": base_name(corpus, sentence),
         "document": corpus.documents[int(corpus.sentence_document[sentence])],
         "layer": corpus.layers[int(corpus.sentence_layer[sentence])],
         "version": state.version,
@@ -44,9 +47,26 @@ def sentence_view(
         "spans": [list(span) for span in marks.spans],
         "settled": [list(one) for one in state.marks.settled],
         "cases": [_case(result, crowd, cases, number) for number in chosen],
+        "carried_over": carried_over(result, sentence),
         "readings": readings(result, crowd, sentence),
         "before": _around(result, sentence, -1),
         "after": _around(result, sentence, 1),
+    }
+
+
+def base_name(corpus: Corpus, sentence: int) -> str:
+    """The name of a sentence, the same on all its layers."""
+    name, layer = str(corpus.sentence_ids[sentence].as_py()), int(corpus.sentence_layer[sentence])
+    return name.removesuffix(f"@{corpus.layers[layer]}") if layer else name
+
+
+def layer_view(result: Result, sentence: int, state: State) -> dict[str, Any]:
+    """One layer of a text beside another: its name, its marks and whether they are settled."""
+    return {
+        "sentence": sentence,
+        "layer": result.corpus.layers[int(result.corpus.sentence_layer[sentence])],
+        "status": state.status,
+        "spans": [list(span) for span in current_marks(result, sentence, state.marks).spans],
     }
 
 
@@ -55,11 +75,8 @@ def readings(result: Result, crowd: Crowd | None, sentence: int) -> list[dict[st
     if crowd is None:
         return []
     by_spans: dict[tuple[Any, ...], list[int]] = {}
-    for row in range(*(int(value) for value in crowd.sentence_rows[sentence : sentence + 2])):
-        tags = crowd.tags[crowd.row_offsets[row] : crowd.row_offsets[row + 1]]
-        by_spans.setdefault(tuple(spans_of(tags, crowd.scheme)), []).append(
-            int(crowd.row_annotator[row])
-        )
+    for who, spans in claims_of(crowd, sentence):
+        by_spans.setdefault(tuple(spans), []).append(who)
     weight = _weights(result, crowd)
 
     def trust(spans: tuple[Any, ...]) -> float:
@@ -101,27 +118,51 @@ def _why(result: Result, crowd: Crowd | None, cases: Cases, number: int) -> list
     scheme, sentence = result.scheme, int(cases.sentence[number])
     first, last = int(cases.first[number]), int(cases.last[number])
     at = int(result.corpus.token_offsets[sentence])
-    soft = result.probabilities[at + first : at + last].mean(axis=0)
-    chance: dict[str | None, float] = {}
-    for label, kind in enumerate(scheme.type_of.tolist()):
-        name = None if kind < 0 else scheme.types[kind]
-        chance[name] = chance.get(name, 0.0) + float(soft[label])
+    soft = result.probabilities[at + first : at + last].mean(axis=0, dtype=np.float64)
+    column = np.where(scheme.type_of < 0, len(scheme.types), scheme.type_of)
+    shares = np.bincount(column, soft, len(scheme.types) + 1).tolist()
+    chance: dict[str | None, float] = dict(zip([*scheme.types, None], shares, strict=True))
     votes: dict[str | None, list[str]] = {}
-    if crowd is not None:
-        for row in range(*(int(value) for value in crowd.sentence_rows[sentence : sentence + 2])):
-            tags = crowd.tags[crowd.row_offsets[row] : crowd.row_offsets[row + 1]]
-            if (tags[first:last] < 0).all():
-                continue
-            here = [kind for a, b, kind in spans_of(tags, crowd.scheme) if a < last and first < b]
-            votes.setdefault(here[0] if here else None, []).append(
-                crowd.annotators[int(crowd.row_annotator[row])]
-            )
+    for who, tags in [] if crowd is None else rows_of(crowd, sentence):
+        if crowd is None or (tags[first:last] < 0).all():
+            continue
+        here = [kind for a, b, kind in spans_in(tags, crowd.scheme) if a < last and first < b]
+        votes.setdefault(here[0] if here else None, []).append(crowd.annotators[who])
     found = [
         {"type": name, "probability": round(chance.get(name, 0.0), 3), "votes": votes.get(name, [])}
         for name in {**chance, **votes}
         if chance.get(name, 0.0) >= 0.01 or name in votes
     ]
     return sorted(found, key=lambda one: -float(str(one["probability"])))
+
+
+def reasons(result: Result, sentence: int, cases: Cases, chosen: list[int]) -> list[dict[str, Any]]:
+    """Why the model gives the words asked about their labels, as ``seqtruth explain`` says it.
+
+    Nothing where the method keeps no model.
+
+    Parameters
+    ----------
+    result, sentence : the labels, and where.
+    cases, chosen : all cases, and those in this sentence that are asked about.
+    """
+    if result.fitted is None or result.crowd is None:
+        return []
+    inside = {i for k in chosen for i in range(int(cases.first[k]), int(cases.last[k]))}
+    found = runs(
+        [one for one in next(reasons_of(result, np.array([sentence]))) if one.index in inside]
+    )
+    words, out = result.corpus.words(sentence), []
+    for one, more in found:
+        text = " ".join(words[one.index : one.index + more + 1])
+        out.append({"text": text, "token": one.index, **one.told()._asdict()})
+    return out
+
+
+def carried_over(result: Result, sentence: int) -> list[dict[str, Any]]:
+    """Labels of a sentence that decisions about like cases changed."""
+    found: list[dict[str, Any]] = result.provenance.get("carried_over", {}).get(str(sentence), [])
+    return found
 
 
 def _around(result: Result, sentence: int, step: int) -> list[str]:

@@ -63,14 +63,15 @@ class Trial(NamedTuple):
 
 def trials() -> tuple[Trial, ...]:
     """Crowds on which it is easy to do worse than a vote: six rules that each speak of one type and are
-    silent else, one annotator for each sentence, and three who agree on everything."""
+    silent else (drawn twice), one annotator for each sentence, and three who agree on everything."""
     gold = demo.load().gold[:160]
-    rules = simulate_rules(gold, 2)
+    rules, others = simulate_rules(gold, 2), simulate_rules(gold, 2, seed=1)
     six = [name for name in rules.annotators if not name.startswith("MISC")]
     one = simulate(gold, "careful:3", per_sentence=1)
     same = gold.labelling()
     return (
         Trial("six rules of one type each", rules.select_annotators(six), gold),
+        Trial("six other rules of one type each", others.select_annotators(six), gold),
         Trial("one label a sentence", one, gold),
         Trial("unanimous annotators", join_crowds([same.as_crowd(who) for who in "abc"]), gold),
     )

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from seqtruth import io
 from seqtruth.errors import InputError
+from seqtruth.io import chunks
 from seqtruth.io.formats.conll import text
-from seqtruth.io.formats.conll.cells import count_cells, find_cells, find_lines, number_cells, texts
+from seqtruth.io.formats.conll.cells import count_cells, find_lines, read_cells
+from seqtruth.io.text_batch import Texts
 
 GAPS = b"\t \n"
 lines = st.lists(st.text("ab\t \r#", max_size=8), min_size=1, max_size=6)
@@ -39,8 +41,23 @@ def test_lines_and_cells(found: list[str]) -> None:
     cells = [[cell for cell in line if cell] for line in bare]
     counts = count_cells(buffer, starts, ends, rows, gaps())
     assert counts.tolist() == [len(line) for line in cells]
-    first, last = find_cells(buffer, starts, ends, rows, gaps(), int(counts.sum()))
-    assert texts(buffer, first, last).to_pylist() == [cell for line in cells for cell in line]
+    for width in {len(line) for line in cells} - {0}:
+        mine = np.flatnonzero([len(line) == width for line in cells])
+        found_cells = read_cells(buffer, (starts, ends, mine), gaps(), width)
+        assert found_cells is not None
+        wanted = [line for line in cells if len(line) == width]
+        assert words(found_cells.tokens) == [line[0] for line in wanted]
+        names = found_cells.names
+        assert [[names[x] for x in row] for row in found_cells.codes.tolist()] == [
+            line[1:] for line in wanted
+        ]
+        if len(mine) < len(cells):
+            assert read_cells(buffer, (starts, ends, rows), gaps(), width) is None
+
+
+def words(found: Texts) -> list[str]:
+    parts = np.split(found.data, np.cumsum(found.sizes)[:-1])
+    return [part.tobytes().decode() for part in parts]
 
 
 @given(st.integers(1, 4), st.integers(1, 2000), st.integers(1, 3000), st.integers(0, 2**32 - 1))
@@ -53,10 +70,9 @@ def test_numbers_of_any_number_of_labels(
     data = "".join(" ".join(f"t{x}" for x in row) + "\n" for row in grid.tolist()).encode()
     buffer = np.frombuffer(data, np.uint8)
     starts, ends, _ = find_lines(buffer)
-    n_cells = grid.size
-    first, last = find_cells(buffer, starts, ends, np.arange(n_rows), gaps(), n_cells)
-    codes, firsts = number_cells(buffer, first, last, n_columns + 1)
-    names = texts(buffer, first[firsts], last[firsts]).to_pylist()
+    found = read_cells(buffer, (starts, ends, np.arange(n_rows)), gaps(), n_columns + 1)
+    assert found is not None
+    codes, names = found.codes, found.names
     assert len(set(names)) == len(names)
     assert [[names[x] for x in row] for row in codes.tolist()] == [
         [f"t{x}" for x in row[1:]] for row in grid.tolist()
@@ -72,6 +88,7 @@ def test_a_file_in_many_blocks_is_one(tmp_path: Path, monkeypatch: pytest.Monkey
     whole = io.read(path).digest()
     for size in (1, 7, 64, 301):
         monkeypatch.setattr(text, "_BLOCK", size)
+        monkeypatch.setattr(chunks, "CHUNK", size)
         assert io.read(path).digest() == whole
         (tmp_path / "b.conll").write_text("\n".join([*lines, "bad\tB-X"]))
         with pytest.raises(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import Glimpse
+from seqtruth.io.formats import label_studio
 from seqtruth.io.formats.label_studio import FORMAT
 
 from .tool_documents import FIXTURES, check_damage, documents, facts, needs_fixtures, round_trip
@@ -76,6 +77,65 @@ def read(value: object, tmp_path: Path, **options: object) -> tuple[list[Documen
     path.write_text(json.dumps(value))
     notes = Notes()
     return list(FORMAT.read(path, notes, **options)), notes
+
+
+_ODD_PARTS = [
+    {}, {"was_cancelled": True}, {"ground_truth": True}, {"completed_by": None}, {"completed_by": {"id": 3}},
+    {"completed_by": {"email": "ann@x.org"}}, {"created_at": "2024-01-01"}, {"updated_at": 5},
+    {"completed_by": " blank "}, {"result": None}, {"result": [7]}, {"drafts": [1]},
+    {"created_username": " ann, 3"},
+]  # fmt: skip
+_RESULTS = [
+    span(0, 4, "Jane", "PER"), span(5, 8, "saw", "V"), span(9, 12, "Bob", "PER", score=0.5),
+    span(9, 13, "Bob", "PER"), span(0, 4, "Jane"), span(0, 4, "Jane", "PER", "X"), span(4, 4, "", "PER"),
+    span(3, 2, "", "PER"), span(90, 99, "", "PER"), span("0", 4, "Jane", "PER"), span(0, 4, "Jone", "PER"),
+    span(0, 4, "Jane", "PER", from_name="other"), span(0, 4, "Jane", "PER", to_name="title"),
+    span(0, 4, "Jane", "PER", type="choices"), span(0, 4, None, "PER"), span(0, 4, "Jane", 7),
+    span(0, 4, "Jane", "PER", source="$title"), span(True, 4, "ane", "PER"),
+]  # fmt: skip
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(
+                st.tuples(
+                    st.sampled_from(_ODD_PARTS), st.lists(st.sampled_from(_RESULTS), max_size=3)
+                ),
+                max_size=3,
+            ),
+            st.sampled_from(
+                [{}, {"predictions": [{"result": []}]}, {"id": None}, {"reviews": [1]}]
+            ),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+@QUIET
+def test_plain_tasks_are_read_as_the_others(tmp_path, made):
+    """The short way gives what the long way gives, notes included."""
+    tasks: list[object] = [{"data": {"text": "Jane saw Bob"}, "annotations": [
+        {"completed_by": 1, "result": [span(0, 4, "Jane", "PER")]}]}]  # fmt: skip
+    for number, (parts, more) in enumerate(made):
+        annotations = [
+            {"completed_by": who, "result": results, **odd}
+            for who, (odd, results) in enumerate(parts)
+        ]
+        data = {"text": "Jane saw Bob", "title": "Jane"}
+        tasks.append({"id": number, "data": data, "annotations": annotations, **more})
+
+    def outcome() -> object:
+        try:
+            found, notes = read(tasks, tmp_path)
+        except InputError as error:
+            return str(error)
+        return found, notes.counts, notes.first
+
+    short = outcome()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(label_studio, "plain_task", lambda *_: None)
+        assert outcome() == short
 
 
 def test_who_said_what(tmp_path):
@@ -287,7 +347,10 @@ def test_data_of_the_task_is_kept_and_pieces_are_noted(tmp_path):
     (task,) = json.loads((tmp_path / "out.json").read_text())
     assert task["data"] == TASKS[0]["data"]
     assert [r["value"]["text"] for r in task["predictions"][0]["result"]] == ["Jane", "Bob"]
-    assert notes.counts == {"bond between the pieces of a discontinuous mark": 1}
+    assert notes.counts == {
+        "bond between the pieces of a discontinuous mark": 1,
+        "role of an opinion (annotator; written as a prediction)": 1,
+    }
 
 
 def test_damage(tmp_path):

@@ -203,12 +203,12 @@ def test_options_are_checked(tmp_path):
 def test_searching_is_bounded(monkeypatch):
     monkeypatch.setattr(quotes_module, "MAX_STEPS", 10**8)
     text = "a" * 200_000
-    start = time.perf_counter()
+    start = time.process_time()
     quotes = Quotes(text, fuzzy=0.9)
     with pytest.raises(InputError, match="too many different quotes"):
         for length in range(100_000, 110_000):
             quotes.places("a" * length + "b")
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def blank(made: list[Document]) -> bool:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from seqtruth import io
 from seqtruth.io.documents import Notes
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats import huggingface, own_json, span_table, tagtog, wrench
@@ -69,6 +70,9 @@ def test_damaged_folders(tmp_path: Path) -> None:
             for name, content in files.items():
                 put(folder, name, data if name == changed else content)
             survives(lambda: list(tagtog.FORMAT.read(folder, Notes())), str(folder))  # noqa: B023
+    put(folder, "annotations-legend.json", b'{"e_1": -7}')
+    labels = {mark.label for one in io.read_documents(folder) for mark in one[0].opinions[0].marks}
+    assert labels == {"-7"}  # a name, whatever the legend has
     for number, data in enumerate(mutations(small.WRENCH_META, NUMBER // 3)):
         folder = tmp_path / f"wrench{number}"
         put(folder, "meta.json", data)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from seqtruth.errors import InputError
+from seqtruth.io import read
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.formats import bioc, brat, catma, gate, inception, mae, spacy_docbin, spacy_json
 from seqtruth.io.formats.msgpack import pack, unpack
@@ -133,9 +134,9 @@ def test_changed_zip(tmp_path: Path) -> None:
 def check(format: object, path: Path, contents: object) -> None:
     for content in contents:  # type: ignore[attr-defined]
         path.write_bytes(content)
-        begun = time.perf_counter()
+        begun = time.process_time()
         faults(format, path)  # type: ignore[arg-type]
-        assert time.perf_counter() - begun < 1
+        assert time.process_time() - begun < 1
 
 
 BOMB = b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x "ha"><!ENTITY y "&x;&x;">]><GateDocument>&y;</GateDocument>'
@@ -177,9 +178,9 @@ def test_long_files_are_read_in_time_that_grows_with_them(tmp_path: Path) -> Non
     for name, content in slow.items():
         path = tmp_path / name
         path.write_text(content, encoding="utf-8")
-        begun = time.perf_counter()
+        begun = time.process_time()
         assert faults(gate.FORMAT if name.endswith("xml") else TSV, path) is None
-        assert time.perf_counter() - begun < 5, name
+        assert time.process_time() - begun < 5, name
 
 
 def test_user_data_of_a_docbin_is_never_decoded(tmp_path: Path) -> None:
@@ -196,3 +197,14 @@ def test_a_docbin_that_is_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     path = tmp_path / "a.spacy"
     path.write_bytes(zlib.compress(b"\0" * (1 << 24)))
     assert "too large when unpacked" in (faults(spacy_docbin.FORMAT, path) or "")
+
+
+@pytest.mark.parametrize("name", ["", "."])
+def test_a_file_without_a_name_in_a_zip(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a.zip"
+    member = zipfile.ZipInfo("x")
+    member.filename = name
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(member, "text")
+    with pytest.raises(InputError, match="a file without a name"):
+        read(path)

@@ -402,6 +402,9 @@ def test_catma_project(tmp_path: Path) -> None:
     assert document.opinions[0].marks[1].pieces == ((6, 9), (10, 13))
     (document,), _ = read(catma.FORMAT, tmp_path, by="collections")
     assert list(found(document)) == ["first", "second", "third"]
+    half = json.dumps(annotation("\ud800", "carl", (11, 14)))
+    put(tmp_path, {"collections/C_3/annotations/CATMA_9.json": half})
+    assert found(read(catma.FORMAT, tmp_path)[0][0])["carl"] == [("Bob", "\ufffd")]
     put(tmp_path, {"collections/C_3/annotations/CATMA_9.json": '{"body": 1}'})
     with pytest.raises(InputError, match="not an annotation of CATMA's"):
         read(catma.FORMAT, tmp_path)

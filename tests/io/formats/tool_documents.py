@@ -115,7 +115,7 @@ def check_damage(
         else:
             data = _damaged_bytes(good, chance)
         path.write_bytes(data)
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             for document in read(path, Notes(), **options):
                 for opinion in document.opinions:
@@ -125,7 +125,7 @@ def check_damage(
             pass
         except Exception as error:
             raise AssertionError(f"{type(error).__name__}: {error} on {data!r}") from error
-        assert time.perf_counter() - start < 1
+        assert time.process_time() - start < 1
 
 
 def _parsed(good: bytes) -> Any:

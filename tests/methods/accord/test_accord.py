@@ -293,6 +293,18 @@ def test_the_tagger_judges_what_nobody_labelled() -> None:
     assert (alone.sentence_confidence[hidden] == 0).all()
 
 
+def test_a_tagger_that_nobody_asks_for_is_trained_only_where_labels_need_it(
+    demo: st.datasets.Dataset, flagship: st.Result
+) -> None:
+    without = Accord(predictor=QUICK).fit(demo.crowd, tagger=False)
+    assert without.tagger is None and flagship.tagger is not None
+    np.testing.assert_array_equal(without.probabilities, flagship.probabilities)
+    np.testing.assert_array_equal(without.tags, flagship.tags)
+    part = unlabelled(small_crowd(n_sentences=60), [3])
+    judged = Accord(predictor=QUICK).fit(part, tagger=False)
+    assert judged.tagger is not None and judged.labelled.all()
+
+
 def test_where_no_tagger_could_learn_nothing_is_judged() -> None:
     crowd = small_crowd(n_sentences=6)
     nothing = Accord(predictor=QUICK).fit(unlabelled(crowd, list(range(6))))

@@ -24,12 +24,14 @@ from typing import Any
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Extents, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
-from seqtruth.io.formats.argilla_records import Answer, Record, records_of
+from seqtruth.io.formats.argilla_records import SIGNS, Answer, Record, records_of
 from seqtruth.io.formats.argilla_writing import WRITE_OPTIONS, check_options, write
+from seqtruth.io.formats.arrow_rows import parquet_rows
 from seqtruth.io.formats.checked_values import mark_of, name_of, number_of, shown, whole_of
 from seqtruth.io.formats.offsets import Converter, utf16_to_points
 from seqtruth.io.formats.plain_marks import UniqueIds
-from seqtruth.io.json_records import json_records
+from seqtruth.io.json_records import JsonRecord, json_records
+from seqtruth.io.tree import Tree
 
 READ_OPTIONS = {
     "question": "the span question, where there are several",
@@ -46,9 +48,7 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
         raise ParameterError("offsets must be 'points' or 'utf16'", got=repr(options["offsets"]))
     reader = _Reader(notes, options, path)
     ids = UniqueIds(notes)
-    for place, record in enumerate(
-        (one for found in json_records(path) for one in records_of(found)), 1
-    ):
+    for place, record in enumerate((one for found in _rows(path) for one in records_of(found)), 1):
         document = reader.document(record, place)
         if document is not None:
             yield replace(document, id=ids.take(document.id, document.where))
@@ -58,6 +58,22 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
             f"the Argilla file holds no {lack}", where=str(path), got="; ".join(notes.lines())[:300],
             fix="name them with question= and field=, if they are there",
         )  # fmt: skip
+
+
+def _parquet_files(path: Path) -> list[Path]:
+    """The file, or those of a folder as the Hugging Face hub has it, where they are Parquet."""
+    if path.is_dir():
+        return [path / name for name in Tree(path) if name.endswith(".parquet")]
+    with open(path, "rb") as file:
+        return [path] if file.read(4) == b"PAR1" else []
+
+
+def _rows(path: Path) -> Iterator[JsonRecord]:
+    packed = _parquet_files(path)
+    if not packed:
+        yield from json_records(path)
+    for file in packed:
+        yield from (JsonRecord(*row) for row in parquet_rows(file).rows)
 
 
 class _Reader:
@@ -138,11 +154,13 @@ class _Reader:
         )  # fmt: skip
 
     def _is_asked(self, question: str, spans: list[Any], where: str) -> bool:
+        if not question and self.question is not None:  # the server's suggestions have numbers only
+            return True
         if self.chosen is not None or self.question == question:
             return self.question == question
         if not spans:  # an empty list may be the answer to any question
             return self.question is None
-        if self.question is not None:
+        if self.question:
             raise InputError(
                 "the file has several span questions", where=where,
                 got=f"{self.question!r}, {question!r}", fix="choose one with question=",
@@ -205,14 +223,16 @@ def _users(path: object) -> dict[str, str]:
 
 def tell(glimpse: Glimpse) -> float:
     head = glimpse.head
+    if head[:4] == b"PAR1" or glimpse.path.is_dir():
+        try:
+            columns = [parquet_rows(file).columns for file in _parquet_files(glimpse.path)[:1]]
+        except InputError:
+            return 0.0
+        return 0.97 if any(name.endswith(SIGNS) for names in columns for name in names) else 0.0
     if head.lstrip()[:1] not in (b"[", b"{"):
         return 0.0
-    if b'.responses.users"' in head or b'.suggestion.agent"' in head:
+    if any(sign.encode() + b'"' in head for sign in SIGNS):
         return 0.97
-    if b'"annotation_agent"' in head or b'"prediction_agent"' in head:
-        return 0.97
-    if b'-suggestion-metadata"' in head:
-        return 0.95
     answered = b'"responses"' in head or b'"suggestions"' in head
     if b'"fields"' in head and answered:
         return (

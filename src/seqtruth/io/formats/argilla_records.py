@@ -8,14 +8,15 @@ the same, flattened       ``q.responses``, ``q.responses.users``, ``q.responses.
                           ``q.suggestion``, ``q.suggestion.score``, ``q.suggestion.agent``
 the server, feedback      ``responses: [{"user_id", "status", "values": {"q": {"value"}}}]``,
 datasets of Argilla 1     ``suggestions: [{"question_name", "value", "score", "agent"}]``
-those as Hugging Face     ``q: [{"user_id", "value", "status"}]``, ``q-suggestion``,
-data sets                 ``q-suggestion-metadata``
+those as Hugging Face     ``q: [{"user_id", "value", "status"}]`` or ``q: {"user_id": [], "value": [],
+data sets                 "status": []}``, ``q-suggestion``, ``q-suggestion-metadata``
 Argilla 1, Rubrix         ``text``, ``tokens``, ``annotation``, ``annotation_agent``, ``prediction``,
                           ``prediction_agent``, ``status``
 ========================  ==============================================================================
 
 A file may hold a list of records, one a line, an object of columns (``to_dict``), or an object of
-records by id (``to_dict(orient="index")``), or be an answer of the server (``items``).
+records by id (``to_dict(orient="index")``), or be an answer of the server (``items``). Parquet has the
+same columns.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ _USERS, _STATUS, _RESPONSES, _SUGGESTION = (
     ".responses",
     ".suggestion",
 )
+
+#: How names of columns end that only Argilla has.
+SIGNS = (
+    _USERS, f"{_SUGGESTION}.agent", "-suggestion-metadata", "annotation_agent", "prediction_agent",
+)  # fmt: skip
 
 
 @dataclass
@@ -169,8 +175,11 @@ def _feedback(value: dict[str, Any]) -> Iterator[Answer]:
             more = value.get(f"{key}-metadata")
             named = more if isinstance(more, dict) else {}
             yield _suggestion(key.removesuffix("-suggestion"), {**named, "value": given})
-        elif isinstance(given, list) and f"{key}-suggestion" in value:
-            for one in given:
+        elif f"{key}-suggestion" in value:
+            if isinstance(given, dict) and all(isinstance(one, list) for one in given.values()):
+                rows = zip(*given.values(), strict=False)  # how datasets keeps a sequence
+                given = [dict(zip(given, row, strict=True)) for row in rows]
+            for one in given if isinstance(given, list) else ():
                 if isinstance(one, dict) and "user_id" in one:
                     yield _response(key, one)
 

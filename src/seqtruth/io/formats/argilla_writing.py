@@ -10,7 +10,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from seqtruth.errors import ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.files import write_chunks
-from seqtruth.io.formats.plain_marks import contiguous, note_borders
+from seqtruth.io.formats.plain_marks import contiguous, note_borders, note_score_and_time
 from seqtruth.io.json_records import json_array
 
 WRITE_OPTIONS = {
@@ -45,6 +45,7 @@ def _written(
     suggestion: dict[str, Any] | None = None
     for opinion in document.opinions:
         marks = list(contiguous(opinion, notes, where))
+        note_score_and_time(opinion, notes, where, score=False)
         value = [{"start": mark.start, "end": mark.end, "label": mark.label} for mark in marks]
         if opinion.role == "model" or not roles:
             if suggestion is not None:
@@ -57,7 +58,7 @@ def _written(
         else:
             if opinion.role == "gold":
                 notes.left_out("role of an opinion (gold)", where)
-            if any(mark.score is not None for mark in marks):
+            if opinion.score is not None or any(mark.score is not None for mark in marks):
                 notes.left_out("scores of a response", where)
             user = _user(opinion.annotator, notes, where)
             responses.append({"value": value, "user_id": user, "status": "submitted"})

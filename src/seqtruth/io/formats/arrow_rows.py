@@ -6,16 +6,15 @@ its plain storage, and columns of bytes (pictures, sounds) are not read at all.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from seqtruth.errors import InputError
 from seqtruth.io.formats.checked_values import shown
+from seqtruth.io.json_records import parse_json
 
 #: Rows turned into Python objects at a time.
 ROWS = 512
@@ -37,6 +36,8 @@ class FileRows(NamedTuple):
 
 def parquet_rows(path: Path) -> FileRows:
     """Rows of a Parquet file."""
+    import pyarrow.parquet as pq  # slow to import: only where it is needed
+
     try:
         file = pq.ParquetFile(path)
         schema = file.schema_arrow
@@ -113,7 +114,7 @@ def features(metadata: dict[bytes, bytes]) -> dict[str, Any]:
 def json_of(data: bytes) -> dict[str, Any]:
     """A JSON object in metadata; an empty one where it is something else."""
     try:
-        found = json.loads(data) if data else {}
+        found = parse_json(data) if data else {}
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -18,7 +18,6 @@ Written is XML with one passage a document.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +29,9 @@ from seqtruth.io.files import read_bytes, write_chunks
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.gathered import checked_pieces, note_lost
 from seqtruth.io.formats.offsets import Converter, utf16_to_points
+from seqtruth.io.formats.plain_marks import note_borders
 from seqtruth.io.formats.safe_xml import Element, parse_xml, xml_safe, xml_tag, xml_text
+from seqtruth.io.json_records import parse_json
 
 _MAX_GAP = 1_000_000
 
@@ -190,7 +191,7 @@ def _annotation(
 
 def _from_json(data: bytes, where: str, notes: Notes) -> Iterator[_Record]:
     try:
-        content = json.loads(data.removeprefix(b"\xef\xbb\xbf"))
+        content = parse_json(data.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError) as error:
         raise InputError("not JSON", where=where, got=str(error)[:100]) from None
     documents = content.get("documents", [content]) if isinstance(content, dict) else content
@@ -236,6 +237,7 @@ def _lines(documents: Iterable[Document], notes: Notes) -> Iterator[str]:
     yield "<collection>\n<source>seqtruth</source>\n<date></date>\n<key></key>\n"
     for document in documents:
         note_lost(document, notes)
+        note_borders(document, notes)
         text = xml_safe(document.text, notes, document.where)
         yield f"<document>\n<id>{xml_text(xml_safe(document.id, notes, document.where))}</id>\n"
         yield f"<passage>\n<offset>0</offset>\n<text>{xml_text(text)}</text>\n"
@@ -275,6 +277,7 @@ FORMAT = DocumentFormat(
         "scores",
         "roles (gold, model)",
         "which parts of a text were seen",
+        "borders of tokens and sentences",
         "annotators who found nothing",
         "control characters",
     ),

@@ -10,7 +10,9 @@ A line of an ``.ann`` file begins with its kind and is divided by tabs::
 counted and left out; the triggers of events are ``T`` lines and stay.
 
 The annotator is the folder. Where several folders share names of documents, each is an annotator;
-folders that share none are parts of one corpus, by one annotator. An empty ``.ann`` means that
+folders that share none are parts of one corpus, by one annotator. Of folders in folders
+(``ann/news/1.ann``, ``bob/news/1.ann``) that level is the annotator in which those with the same texts
+differ. An empty ``.ann`` means that
 nothing was found, a ``.txt`` without ``.ann`` that nobody looked. A single ``.ann`` file is read
 with the ``.txt`` beside it.
 
@@ -32,7 +34,8 @@ from seqtruth.io.files import atomic_path, check_text
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.file_names import file_name, name_of
 from seqtruth.io.formats.gathered import Gathered, checked_pieces, note_lost
-from seqtruth.io.formats.offsets import Converter, utf16_to_points
+from seqtruth.io.formats.offsets import Converter, line_ends_to_points, utf16_to_points
+from seqtruth.io.formats.plain_marks import note_borders
 from seqtruth.io.tree import Tree
 
 _LINE = re.compile(r"^(?:[TREAMN]\d\S*\t|\*\t|#)")
@@ -59,6 +62,7 @@ class _Folder:
     """The files of one folder, by the names of their documents."""
 
     name: str
+    part: str = ""
     texts: dict[str, str] = field(default_factory=dict)
     marks: dict[str, str] = field(default_factory=dict)
 
@@ -88,7 +92,7 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
     documents: dict[str, list[tuple[_Folder, str]]] = {}
     for folder in folders:
         for name in sorted({*folder.texts, *folder.marks}):
-            prefix = f"{folder.name}/" if not shared and len(folders) > 1 else ""
+            prefix = f"{folder.name}/" if not shared and len(folders) > 1 else folder.part
             documents.setdefault(prefix + name, []).append((folder, name))
     for id, places in documents.items():
         gathered = Gathered(name_of(id), notes)
@@ -133,7 +137,45 @@ def _folders(path: Path) -> tuple[Tree, list[_Folder]]:
     if len({folder.name for folder in folders}) < len(folders):  # x/ann and y/ann
         for parent, folder in found.items():
             folder.name = parent
+    if _shared(folders):
+        _name_by_level(tree, found)
     return tree, folders
+
+
+def _name_by_level(tree: Tree, found: dict[str, _Folder]) -> None:
+    """Name annotators by the level of nested folders in which folders with the same texts differ."""
+    parts = {parent: PurePosixPath(parent).parts for parent in found}
+    depth = len(next(iter(parts.values())))
+    if depth < 2 or any(len(steps) != depth for steps in parts.values()):
+        return
+    for level in range(depth):
+        groups: dict[str, list[str]] = {}
+        for parent, steps in parts.items():
+            groups.setdefault("/".join(steps[:level] + steps[level + 1 :]), []).append(parent)
+        texts = [
+            _same_texts(tree, [found[parent] for parent in group]) for group in groups.values()
+        ]
+        if any(texts) and None not in texts:
+            names = [name for group in groups.values() for name in _documents(found, group)]
+            for rest, group in groups.items():
+                for parent in group:
+                    found[parent].name = parts[parent][level]
+                    found[parent].part = f"{rest}/" if len(set(names)) < len(names) else ""
+            return
+
+
+def _documents(found: dict[str, _Folder], parents: list[str]) -> set[str]:
+    return {name for parent in parents for name in (*found[parent].texts, *found[parent].marks)}
+
+
+def _same_texts(tree: Tree, folders: list[_Folder]) -> bool | None:
+    """Whether folders share documents; None where their texts are not the same."""
+    first: dict[str, bytes] = {}
+    for name, file in ((name, file) for folder in folders for name, file in folder.texts.items()):
+        bare = b"".join(tree.read(file).split())
+        if first.setdefault(name, bare) != bare:
+            return None
+    return _shared(folders)
 
 
 def _shared(folders: list[_Folder]) -> bool:
@@ -202,7 +244,7 @@ def _counting(content: str, lines: list[_Line]) -> Converter:
     text = content.removeprefix("\ufeff")
     ways: list[Converter] = [lambda place: place if 0 <= place <= len(text) else None]
     if "\r\n" in text:
-        ways.append(_one_per_line_end(text))
+        ways.append(line_ends_to_points(text))
     if content != text:
         ways.append(lambda place: place - 1 if 1 <= place <= len(content) else None)
     if any(letter > "\uffff" for letter in text):
@@ -210,12 +252,6 @@ def _counting(content: str, lines: list[_Line]) -> Converter:
     if len(ways) == 1:
         return ways[0]
     return max(ways, key=lambda way: sum(_fits(text, line, way) for line in lines))
-
-
-def _one_per_line_end(text: str) -> Converter:
-    starts = [i for i in range(len(text)) if text[i] != "\n" or text[i - 1 : i] != "\r"]
-    starts.append(len(text))
-    return lambda place: starts[place] if 0 <= place < len(starts) else None
 
 
 def _fits(text: str, line: _Line, convert: Converter) -> bool:
@@ -235,6 +271,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes, **options: ob
     who = sorted({opinion.annotator for document in everything for opinion in document.opinions})
     for document in everything:
         note_lost(document, notes)
+        note_borders(document, notes)
     with atomic_path(path) as folder:
         folder.mkdir()
         for annotator in who or (None,):
@@ -281,6 +318,7 @@ FORMAT = DocumentFormat(
         "scores",
         "roles (gold, model)",
         "which parts of a text were seen",
+        "borders of tokens and sentences",
         "blanks in labels",
     ),
 )

@@ -23,6 +23,7 @@ from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Notes, Opinion
 from seqtruth.io.formats.cas import SENTENCE, TOKEN, Cas, CasAnnotation, in_order, without_chains
 from seqtruth.io.formats.offsets import points_to_utf16, utf16_to_points
+from seqtruth.io.json_records import parse_json
 
 _INITIAL = "_InitialView"
 
@@ -58,7 +59,7 @@ def read_cas_json(data: bytes, where: str, notes: Notes) -> Cas:
 
 def _content(data: bytes, where: str) -> dict[str, Any]:
     try:
-        content = json.loads(data.removeprefix(b"\xef\xbb\xbf"))
+        content = parse_json(data.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError) as error:
         raise InputError("not JSON", where=where, got=str(error)[:100]) from None
     if isinstance(content, dict) and "_views" in content and "%FEATURE_STRUCTURES" not in content:

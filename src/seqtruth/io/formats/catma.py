@@ -20,7 +20,6 @@ text and is refused.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -30,6 +29,7 @@ from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Notes
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.catma_tei import Found, document_of, read_tei, text_of
+from seqtruth.io.json_records import parse_json
 from seqtruth.io.tree import Tree
 
 #: The property that names an annotation's author has the same id in all projects.
@@ -98,7 +98,7 @@ def _read_project(tree: Tree, by_collection: bool, notes: Notes) -> Iterator[Doc
 
 def _json(tree: Tree, name: str) -> Any:
     try:
-        return json.loads(tree.read(name))
+        return parse_json(tree.read(name))
     except (ValueError, RecursionError) as error:
         raise InputError("not JSON", where=tree.where(name), got=str(error)[:100]) from None
 

@@ -7,13 +7,13 @@ makes the offsets, so they count UTF-16 units.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from seqtruth.io.documents import Mark, Notes
 from seqtruth.io.formats.checked_values import mark_of, number_of, whole_of
 from seqtruth.io.formats.offsets import points_to_utf16, utf16_to_points
+from seqtruth.io.json_records import parse_json
 
 _DEEP = 8
 
@@ -24,7 +24,7 @@ def entity_lists(answer: Any, depth: int = 0) -> Iterator[list[Any]]:
         return
     if isinstance(answer, str) and answer.lstrip()[:1] in ("{", "["):
         try:
-            answer = json.loads(answer)
+            answer = parse_json(answer)
         except (ValueError, RecursionError):
             return
     if isinstance(answer, list):

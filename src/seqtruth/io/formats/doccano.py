@@ -23,9 +23,9 @@ Left out and noted: relations, comments, labels of whole texts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import Any
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath, PurePosixPath
+from typing import Any, NamedTuple
 
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
@@ -33,6 +33,7 @@ from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.checked_values import mark_of, name_of, shown, whole_of
 from seqtruth.io.formats.doccano_writing import WRITE_OPTIONS, write
 from seqtruth.io.formats.file_names import name_of as name_of_file
+from seqtruth.io.formats.file_names import told_apart
 from seqtruth.io.formats.gathered import Gathered
 from seqtruth.io.formats.offsets import Converter, graphemes_to_points, utf16_to_points
 from seqtruth.io.formats.own_json import first_record
@@ -129,30 +130,56 @@ def _single(records: Iterable[JsonRecord], annotator: str, asked: _Asked) -> Ite
             yield Document(name, text, tuple(opinions), where=where)
 
 
+class _Waiting(NamedTuple):
+    """A record of one of several files."""
+
+    key: tuple[str, str]
+    text: str
+    opinions: list[Opinion]
+    where: str
+
+
+def _owners(files: dict[PurePosixPath, list[_Waiting]]) -> dict[PurePath, str]:
+    """Whose files those of one name are, where they share texts: ``ann/all.jsonl``, ``bob/all.jsonl``."""
+    first: dict[tuple[str, tuple[str, str], str], PurePosixPath] = {}
+    shared = {
+        file.name
+        for file, waiting in files.items()
+        for key, text, _, _ in waiting
+        if first.setdefault((file.name, key, text), file) != file
+    }
+    return told_apart(file for file in files if file.name in shared)
+
+
 def _joined(
     sources: Iterable[tuple[str, Iterator[JsonRecord]]], asked: _Asked
 ) -> Iterator[Document]:
-    gathered: dict[tuple[str, str], Gathered] = {}
+    files: dict[PurePosixPath, list[_Waiting]] = {}
     for name, records in sources:
-        annotator = _person(PurePosixPath(name).name)
-        waiting: list[tuple[tuple[str, str], str, list[Opinion], str]] = []
+        file = PurePosixPath(name)
+        waiting = files.setdefault(file, [])
         for value, where in records:
             record = _record(value, where, asked)
             if record is not None:
-                text, opinions = _opinions(record, annotator, where, asked)
+                text, opinions = _opinions(record, _person(file.name), where, asked)
                 number = name_of(record.get("id"))
                 key = ("text", text) if number is None else ("id", number)
-                waiting.append((key, text, opinions, where))
-        did_annotate = any(opinion.marks for _, _, given, _ in waiting for opinion in given)
-        if not did_annotate and waiting:
+                waiting.append(_Waiting(key, text, opinions, where))
+        if waiting and not any(opinion.marks for one in waiting for opinion in one.opinions):
             asked.notes.left_out("annotator without any mark (taken as not annotating)", name)
+            waiting[:] = [one._replace(opinions=[]) for one in waiting]
+    gathered: dict[tuple[str, str], Gathered] = {}
+    owners = _owners(files)
+    for file, waiting in files.items():
         for key, text, opinions, where in waiting:
             document = gathered.setdefault(
                 key, Gathered(key[1] if key[0] == "id" else "", asked.notes)
             )
             document.add(text, None, where)
-            for opinion in opinions if did_annotate else ():
-                document.add(text, opinion, where)
+            for opinion in opinions:
+                named = file in owners and opinion.annotator == _person(file.name)
+                who = owners[file] if named else opinion.annotator
+                document.add(text, replace(opinion, annotator=who), where)
     for place, ((kind, _), document) in enumerate(gathered.items(), 1):
         document.id = document.id if kind == "id" else str(place)
         yield document.document()

@@ -14,7 +14,7 @@ from seqtruth.errors import ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.files import write_chunks
 from seqtruth.io.formats.file_names import file_name
-from seqtruth.io.formats.plain_marks import contiguous, note_borders
+from seqtruth.io.formats.plain_marks import contiguous, note_borders, note_score_and_time
 from seqtruth.io.json_records import json_line
 
 WRITE_OPTIONS = {
@@ -106,6 +106,7 @@ def _marks(document: Document, opinion: Opinion, notes: Notes) -> Iterator[Mark]
         notes.left_out(f"role of an opinion ({opinion.role})", where)
     if opinion.score is not None or any(mark.score is not None for mark in opinion.marks):
         notes.left_out("scores of an opinion", where)
+    note_score_and_time(opinion, notes, where, score=False)
     return contiguous(opinion, notes, where)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from hashlib import sha256
+from pathlib import PurePath
 from urllib.parse import unquote
 
 MAX_BYTES = 180
@@ -36,6 +38,25 @@ def name_of(file: str) -> str:
         return ""
     name = unquote(file, errors="strict") if _decodable(file) else file
     return name if file_name(name) == file else file
+
+
+def told_apart(paths: Iterable[PurePath]) -> dict[PurePath, str]:
+    """Names for files of one name: the nearest folder in which all of them differ.
+
+    >>> found = told_apart([PurePath("ann/all.jsonl"), PurePath("bob/all.jsonl"), PurePath("c.jsonl")])
+    >>> list(found.values())
+    ['ann', 'bob']
+    """
+    alike: dict[str, list[PurePath]] = {}
+    for path in paths:
+        alike.setdefault(path.name, []).append(path)
+    found: dict[PurePath, str] = {}
+    for files in alike.values():
+        for parts in zip(*(path.parent.parts[::-1] for path in files), strict=False):
+            if 1 < len(files) == len(set(parts)):
+                found |= dict(zip(files, parts, strict=True))
+                break
+    return found
 
 
 def _decodable(file: str) -> bool:

@@ -22,12 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
-from seqtruth.io.formats.file_names import name_of
+from seqtruth.io.formats.file_names import name_of, told_apart
 from seqtruth.io.formats.gathered import checked_mark, gold_named, note_lost
 from seqtruth.io.formats.offsets import points_to_utf16
 from seqtruth.io.formats.safe_xml import Element, xml_safe, xml_tag, xml_text
@@ -38,6 +38,7 @@ from seqtruth.io.formats.xml_files import (
     write_xml_files,
     xml_files,
 )
+from seqtruth.io.same_text import owned
 
 GOLD = frozenset({"Key", "key", "consensus"})
 NOBODY = "Original markups"
@@ -55,8 +56,10 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
     types = options.get("types")
     wanted = {part.strip() for part in str(types).split(",")} if types else None
     feature = str(options["feature"]) if options.get("feature") else None
+    owners = told_apart(PurePosixPath(name) for name in Glimpse(path).tree or ())
     for name, root, where in xml_files(path, lambda root: root.tag == "GateDocument", "GATE"):
-        yield _document(name_of(stem(name)), root, where, notes, wanted, feature)
+        found = _document(name_of(stem(name)), root, where, notes, wanted, feature)
+        yield owned(found, owners.get(PurePosixPath(name), DEFAULT), {DEFAULT})
 
 
 def _document(

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from seqtruth.atomic import atomic_path
 from seqtruth.errors import ParameterError
@@ -67,6 +66,8 @@ def _write_parquet(sheet: _Sheet, path: Path) -> None:
         metadata["seqtruth"] = json.dumps({"columns": sheet.owners})
     schema = sheet.schema.with_metadata(metadata)
     rows = iter(sheet.rows)
+    import pyarrow.parquet as pq  # slow to import: only where it is needed
+
     with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema) as writer:
         while group := list(islice(rows, _ROW_GROUP)):
             writer.write_table(pa.Table.from_pylist(group, schema))

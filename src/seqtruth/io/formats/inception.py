@@ -15,7 +15,8 @@ from the annotated ones in blanks only; texts that nobody annotated are document
 opinions.
 
 In any other folder, files of one folder with the same text are the annotators of one document;
-where the texts differ, the folder is the annotator and the files are documents.
+where the texts differ, the folder is the annotator and the files are documents. So it is where a
+folder or zip has one file only, unless its name has an ending, as documents' names have.
 
 Written is a folder of the same shape; the files can be imported one by one (for TSV, into the
 layer that ``layer=`` and ``feature=`` name, by default the built-in named entities).

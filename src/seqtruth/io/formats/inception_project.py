@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import zipfile
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from seqtruth.io.formats.cas import Cas, Layer, Layers, marks_of, option
 from seqtruth.io.formats.file_names import name_of
 from seqtruth.io.formats.gathered import Gathered, same_but_blanks
 from seqtruth.io.formats.inception_files import CURATOR, kind_of, read_cas
+from seqtruth.io.json_records import parse_json
 from seqtruth.io.tree import Tree
 
 NOBODY = "INITIAL_CAS"
@@ -92,7 +92,7 @@ class _Project:
 
     def _look_up(self, name: str) -> None:
         try:
-            content = json.loads(self.tree.read(name))
+            content = parse_json(self.tree.read(name))
         except (ValueError, RecursionError):
             return
         entries = content.get("annotation_documents") if isinstance(content, dict) else None
@@ -160,6 +160,10 @@ class _Project:
         if 1 < len(files) == len(texts):  # a file in each folder: one text by several annotators?
             stems = {PurePosixPath(file.name).stem for file in files}
             by_annotator |= len(stems) == len(set().union(*texts.values())) == 1
+        if (
+            len(files) == 1
+        ):  # a folder or zip of one file is a document only if it is called like one
+            by_annotator = not PurePosixPath(files[0].document).suffix
         if not self.exported and by_annotator:
             for file in files:
                 file.document, file.annotator = PurePosixPath(file.name).stem, file.document

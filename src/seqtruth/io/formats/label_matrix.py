@@ -14,6 +14,7 @@ two dimensions. An item is a token; without more it is a task of its own. Furthe
 from __future__ import annotations
 
 import io
+import sys
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +30,7 @@ from seqtruth.errors import DataError, InputError
 from seqtruth.io.assemble import Columns, assemble, make_corpus, offsets_of
 from seqtruth.io.files import read_bytes
 from seqtruth.io.format import Glimpse
-from seqtruth.io.formats.conll.columns import read_columns, seen_by
+from seqtruth.io.formats.conll.columns import rows_of
 from seqtruth.io.tree import Tree
 
 _MATRICES = ("L", "L_train", "label_matrix", "weak_labels", "arr_0")
@@ -81,8 +82,7 @@ def read_matrix(path: Path, scheme: str | None = None, *, abstain: int = -1) -> 
     offsets = offsets_of(lengths.astype(np.int64))
     tokens = pa.array(words, pa.large_string()) if words else None
     corpus = make_corpus(where, offsets, ids, tokens, [""] * len(ids))
-    sentence, annotator = np.nonzero(seen_by(offsets, matrix))
-    tags = read_columns(offsets, matrix, sentence, annotator)
+    sentence, annotator, tags = rows_of(offsets, matrix)
 
     def place(sentence: int, token: int, annotator: int) -> str:
         return f"{where}: row {int(offsets[sentence]) + token}, column {annotator}"
@@ -183,10 +183,21 @@ def _texts(arrays: Arrays, name: str, where: str) -> list[str]:
     if found.ndim != 1 or found.dtype.kind not in "US":
         raise InputError(f"{name} must be a list of texts", where=where, got=str(found.dtype))
     try:
+        if found.dtype.kind == "U" and not _are_characters(found):
+            raise UnicodeError
         texts = found.astype(str).tolist()
     except UnicodeError:
         raise InputError(f"{name} is not text", where=where) from None
     return [str(text) for text in texts]
+
+
+def _are_characters(texts: np.ndarray) -> bool:
+    """Whether all of an array of texts are Unicode's characters: NumPy keeps any numbers in them."""
+    native = np.ascontiguousarray(texts, texts.dtype.newbyteorder("="))
+    if not native.size or not native.itemsize:
+        return True
+    codes = native.view(np.uint32)
+    return bool(((codes < 0xD800) | ((codes > 0xDFFF) & (codes <= sys.maxunicode))).all())
 
 
 def write_matrix(crowd: Crowd, path: Path) -> None:

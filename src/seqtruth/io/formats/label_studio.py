@@ -41,6 +41,7 @@ from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.checked_values import list_at, name_of, number_of, shown
+from seqtruth.io.formats.label_studio_plain import plain_task
 from seqtruth.io.formats.label_studio_results import Placer, Region, TextKeys, span_of
 from seqtruth.io.formats.label_studio_rows import is_row, read_rows, read_table, tell_table
 from seqtruth.io.formats.label_studio_writing import WRITE_OPTIONS, write
@@ -77,7 +78,8 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
     for number, record in enumerate(_chain(first, records), 1):
         for task in _tasks(record):
             for document in reader.documents(task, number, record.where):
-                yield replace(document, id=ids.take(document.id, document.where))
+                id_ = ids.take(document.id, document.where)
+                yield document if id_ == document.id else replace(document, id=id_)
     reader.check_found(path)
 
 
@@ -112,6 +114,11 @@ def _tasks(record: JsonRecord) -> Iterator[dict[str, Any]]:
         yield from (_task(task, record.where) for task in value["tasks"])
     elif isinstance(value, dict) and isinstance(value.get("task"), dict) and "result" in value:
         yield {**value["task"], "annotations": [value]}  # a file of a target storage
+    elif isinstance(value, dict) and isinstance(value.get("annotation"), dict) and "task" in value:
+        yield {
+            **_task(value["task"], record.where),
+            "annotations": [value["annotation"]],
+        }  # a webhook's
     else:
         yield _task(value, record.where)
 
@@ -121,7 +128,9 @@ def _task(value: object, where: str) -> dict[str, Any]:
         if isinstance(value.get("data"), dict):
             return value
         if isinstance(value.get("text"), str):  # what the tool imports: data without a wrapper
-            return {"data": value}
+            said = ("annotations", "completions", "predictions")
+            data = {key: one for key, one in value.items() if key not in said}
+            return {**{key: value[key] for key in ("id", *said) if key in value}, "data": data}
     raise InputError(
         "not a Label Studio task: it has no 'data' object", where=where, got=shown(value),
         fix="export the project as JSON, JSON-MIN, CSV or TSV",
@@ -137,6 +146,9 @@ class _Tasks:
 
     def documents(self, task: dict[str, Any], number: int, where: str) -> Iterator[Document]:
         data = task["data"]
+        if (plain := self._plain(task, number, where)) is not None:
+            yield plain
+            return
         opinions = list(self._opinions(task, where))
         spans: dict[str, list[Region]] = {}
         for _, found in opinions:
@@ -148,7 +160,7 @@ class _Tasks:
         wanted = list(dict.fromkeys(key for key in keys.values() if key is not None))
         if not wanted:
             self.notes.left_out("task without text", where)
-        name = name_of(data.get("seqtruth_id")) or name_of(task.get("id")) or str(number)
+        name = _task_name(task, number)
         controls = {
             label: [span.control, span.object, span.kind]
             for group in spans.values() for span in group for label in span.labels
@@ -164,6 +176,25 @@ class _Tasks:
             self.documents_made += 1
             id_ = name if len(wanted) == 1 else f"{name}/{key}"
             yield Document(id_, placer.text, made, where=where, source=source)
+
+    def _plain(self, task: dict[str, Any], number: int, where: str) -> Document | None:
+        """The document of a task that is as most are, once it is known where their text is."""
+        known, data = {name: key for name, key in self.keys.known.items() if name}, task["data"]
+        if len(known) != 1 or self.keys.pages or self.asked.control or self.asked.units == "utf16":
+            return None
+        ((object_, key),) = known.items()
+        text = data.get(key)
+        if type(text) is not str:
+            return None
+        found = plain_task(task, object_, text)
+        if found is None or not found.n_results:
+            return None
+        self.results += found.n_results
+        self.spans += found.n_results
+        self.documents_made += 1
+        source = {"id": task.get("id"), "data": data, "controls": found.controls}
+        name = _task_name(task, number)
+        return Document(name, text, found.opinions, where=where, source=source)
 
     def _opinions(self, task: dict[str, Any], where: str) -> Iterator[tuple[Opinion, list[Region]]]:
         annotations = task.get("annotations", task.get("completions"))
@@ -240,6 +271,10 @@ def _marks(
     placer: Placer, spans: list[Region], keys: dict[str, str | None], key: str
 ) -> tuple[Mark, ...]:
     return tuple(mark for span in spans if keys[span.object] == key for mark in placer.marks(span))
+
+
+def _task_name(task: dict[str, Any], number: int) -> str:
+    return name_of(task["data"].get("seqtruth_id")) or name_of(task.get("id")) or str(number)
 
 
 def _annotator(annotation: dict[str, Any]) -> str | None:

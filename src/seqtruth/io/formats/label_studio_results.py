@@ -19,7 +19,7 @@ from seqtruth.errors import InputError
 from seqtruth.io.documents import Mark, Notes
 from seqtruth.io.formats.checked_values import name_of, number_of, shown, whole_of
 from seqtruth.io.formats.label_studio_rendered import rendered
-from seqtruth.io.formats.offsets import utf16_to_points
+from seqtruth.io.formats.offsets import Converter, line_ends_to_points, utf16_to_points
 
 _ADDRESS = re.compile(r"(?:(?:https?|s3|gs|azure-blob)://|/data/)\S+")
 _LABELS = ("labels", "hypertextlabels", "paragraphlabels")
@@ -195,7 +195,8 @@ class Placer:
     """Puts the spans of one text in their places.
 
     New versions of the tool count code points, old ones UTF-16 units; they differ where there are
-    emoji, and there the text that a span is said to cover decides.
+    emoji, and there the text that a span is said to cover decides. So it does where a line ends in two
+    characters, which count as one where the text was pasted or uploaded through a browser.
     """
 
     def __init__(self, data: Any, notes: Notes, where: str, units: str, page: bool) -> None:
@@ -203,7 +204,9 @@ class Placer:
         text = data if self.page is None else self.page.text
         self.text, self.notes, self.where, self.units = text, notes, where, units
         wide = units != "points" and len(text.encode("utf-16-le")) > 2 * len(text)
-        self._to_points = utf16_to_points(text) if wide else None
+        self._ways: list[Converter] = [utf16_to_points(text)] if wide else []
+        if units == "auto" and "\r\n" in text:
+            self._ways.append(line_ends_to_points(text))
 
     def marks(self, span: Region) -> list[Mark]:
         if self.page is not None and span.shown is not None:
@@ -212,7 +215,7 @@ class Placer:
                 self.notes.left_out("mark that cannot be found in the rendered text", self.where)
                 return []
             return [Mark(*place, label, score=span.score) for label in span.labels]
-        start, end = (span.start, span.end) if self._to_points is None else self._place(span)
+        start, end = self._place(span)
         if start == end:
             self.notes.left_out("zero-width mark", self.where)
         elif not 0 <= start < end <= len(self.text):
@@ -226,14 +229,16 @@ class Placer:
         return []
 
     def _place(self, span: Region) -> tuple[int, int]:
-        if self._to_points is not None:
-            start, end = self._to_points(span.start), self._to_points(span.end)
-            if self.units == "utf16":
-                return (-1, -2) if start is None or end is None else (start, end)
-            if start is not None and end is not None and span.said is not None:
-                here = _same(span.said, self.text[span.start : span.end])
-                if not here and _same(span.said, self.text[start:end]):
-                    return start, end
+        if self.units == "utf16" and self._ways:
+            start, end = self._ways[0](span.start), self._ways[0](span.end)
+            return (-1, -2) if start is None or end is None else (start, end)
+        said = span.said
+        if said is None or not self._ways or _same(said, self.text[span.start : span.end]):
+            return span.start, span.end
+        for way in self._ways:
+            start, end = way(span.start), way(span.end)
+            if start is not None and end is not None and _same(said, self.text[start:end]):
+                return start, end
         return span.start, span.end
 
 

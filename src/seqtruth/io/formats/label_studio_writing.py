@@ -10,7 +10,7 @@ from seqtruth.errors import ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.files import write_chunks
 from seqtruth.io.formats.label_studio_rendered import Rendered, rendered
-from seqtruth.io.formats.plain_marks import contiguous, note_borders
+from seqtruth.io.formats.plain_marks import contiguous, note_borders, note_score_and_time
 from seqtruth.io.json_records import json_array
 
 WRITE_OPTIONS = {
@@ -57,6 +57,12 @@ def _tasks(
             data["review"] = "\n".join(document.remarks)
         for opinion in document.opinions:
             kind, entry = _entry(opinion, options["opinions"])
+            if kind == "predictions" and opinion.role != "model":
+                notes.left_out(
+                    f"role of an opinion ({opinion.role}; written as a prediction)", where
+                )
+            if kind == "annotations":
+                note_score_and_time(opinion, notes, where, time=False)
             entry["result"] = [
                 controls.result(document.text, mark, f"{kind[0]}{len(task[kind])}-{index}", page)
                 for index, mark in enumerate(contiguous(opinion, notes, where))

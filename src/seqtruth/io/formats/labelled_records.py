@@ -203,7 +203,7 @@ def _labels(
         found = names.label_columns(as_tags, names.TAGS)
         if found:
             return found
-        bio = [key for key in as_tags if _looks_tagged(record[key])]
+        bio = [key for key in as_tags if looks_tagged(record[key])]
         if bio:
             return [names.LabelColumn(key, key, names.role_of(key)) for key in bio]
     return names.label_columns(fit, names.SPANS)
@@ -212,11 +212,14 @@ def _labels(
 def _fits(value: Any, tokens: list[Any]) -> bool:
     if isinstance(value, dict):
         return all(x is None or _fits(x, tokens) for x in value.values())
+    if not isinstance(value, list):
+        return False
     simple = all(x is None or isinstance(x, str | int) for x in value)
     return simple and (len(value) == len(tokens) or bool(value))
 
 
-def _looks_tagged(value: Any) -> bool:
+def looks_tagged(value: Any) -> bool:
+    """Whether this is a list of tags such as ``B-PER`` and ``O``."""
     return (
         isinstance(value, list)
         and bool(value)

@@ -11,7 +11,8 @@ leaves memory with its last line)::
 
     {"text": "Jane met Bob.", "model": "gpt", "answer": [{"quote": "Jane", "type": "PER"}]}
 
-and what ``langextract`` saves (``extractions`` with ``extraction_text`` and ``extraction_class``).
+or a table with such columns (CSV, TSV, Parquet), and what ``langextract`` saves (``extractions`` with
+``extraction_text`` and ``extraction_class``).
 
 - The models stand under ``models``, ``answers``, ``predictions``, ``outputs`` or ``responses``; the text
   under ``text``, ``document``, ``content``, ``input`` or ``sentence``.
@@ -45,11 +46,13 @@ from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.checked_values import first_of, name_of, shown
 from seqtruth.io.formats.gathered import Gathered
 from seqtruth.io.formats.model_answers import Unreadable, items_of
-from seqtruth.io.formats.plain_marks import UniqueIds, contiguous, note_borders
+from seqtruth.io.formats.plain_marks import UniqueIds, contiguous, note_borders, note_score_and_time
 from seqtruth.io.formats.quote_placing import READ_OPTIONS, Asked, marks_of
 from seqtruth.io.formats.quoted_text import Quotes
+from seqtruth.io.formats.table_source import glimpse_table, open_table
 from seqtruth.io.json_records import json_line, json_records, records_in
 
+_NAMED = {"model", "model_name", "model_id"}
 TEXT = ("text", "document", "content", "input", "sentence")
 MODELS = ("models", "answers", "predictions", "outputs", "responses")
 ANSWER = (
@@ -66,10 +69,10 @@ ANSWER = (
 
 def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
     asked = Asked(options, notes, path)
-    last = {_key(value): place for place, (value, _) in enumerate(json_records(path))}
+    last = {_key(value): place for place, (value, _) in enumerate(_records(path))}
     gathered: dict[bytes, Gathered] = {}
     ids = UniqueIds(notes)
-    for place, (value, where) in enumerate(json_records(path)):
+    for place, (value, where) in enumerate(_records(path)):
         key = _key(value)
         text = _text(value, where)
         name = name_of(first_of(value, ("id", "document_id", "doc_id"))) or str(place + 1)
@@ -84,6 +87,19 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
         raise InputError("the file holds no answers", where=str(path))
     if asked.report is not None:
         write_chunks(Path(str(options["report"])), map(json_line, asked.report))
+
+
+def _records(path: Path) -> Iterator[tuple[Any, str]]:
+    """Objects of JSON, or rows of a table that are not blank."""
+    if _is_table(Glimpse(path)):
+        yield from (row for row in open_table(path, {}).rows if row[0])
+    else:
+        yield from json_records(path)
+
+
+def _is_table(glimpse: Glimpse) -> bool:
+    columns, _ = glimpse_table(glimpse)
+    return not _NAMED.isdisjoint(columns) and not {"answer", "response"}.isdisjoint(columns)
 
 
 def _key(value: object) -> bytes:
@@ -154,6 +170,7 @@ def _line(document: Document, notes: Notes) -> bytes:
     for opinion in document.opinions:
         if opinion.role != "model":
             notes.left_out(f"role of an opinion ({opinion.role})", where)
+        note_score_and_time(opinion, notes, where)
         models[opinion.annotator] = [
             _quoted(document.text, mark) for mark in contiguous(opinion, notes, where)
         ]
@@ -170,27 +187,33 @@ def _quoted(text: str, mark: Mark) -> dict[str, Any]:
 def tell(glimpse: Glimpse) -> float:
     head = glimpse.head
     if head.lstrip()[:1] not in (b"{", b"["):
-        return 0.0
+        rows = glimpse_table(glimpse)[1] if _is_table(glimpse) else []
+        return max(map(_tell_record, rows), default=0.0)
     if b'"extraction_text"' in head and b'"extraction_class"' in head:
         return 0.97
     try:
         first = next(records_in([head], ""), None)
     except InputError:
         return 0.0
-    record = first.value if first is not None else None
+    return _tell_record(first.value if first is not None else None)
+
+
+def _tell_record(record: Any) -> float:
     if not isinstance(record, dict) or not isinstance(first_of(record, TEXT), str):
         return 0.0
     models = next((record[key] for key in MODELS if isinstance(record.get(key), dict)), None)
     if models is not None:
-        return 0.9 if any(map(_is_answer, models.values())) else 0.0
+        empty = not any(models.values())  # nobody found anything in the first text
+        return 0.9 if any(map(_is_answer, models.values())) else 0.35 if empty else 0.0
     listed = next((record[key] for key in MODELS if isinstance(record.get(key), list)), None)
     if listed and all(isinstance(one, dict) and "model" in one for one in listed):
         return 0.85
-    named = name_of(first_of(record, ("model", "model_name", "model_id"))) is not None
+    named = name_of(first_of(record, tuple(_NAMED))) is not None
     if named and any(_is_answer(record.get(key)) for key in ANSWER):
         return 0.85
     # an answer in prose says nothing that can be read, but the next one may
-    return 0.4 if named and any(isinstance(record.get(key), str) for key in ANSWER) else 0.0
+    said = any(isinstance(record.get(key), str) or record.get(key) == [] for key in ANSWER)
+    return 0.4 if named and said else 0.0
 
 
 def _is_answer(answer: object) -> bool:

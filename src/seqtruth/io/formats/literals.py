@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import warnings
 from typing import Any
 
 from seqtruth.errors import InputError
 from seqtruth.io.formats.checked_values import shown
+from seqtruth.io.json_records import parse_json
 
 #: Python's own parser takes some hundred bytes a character; JSON does not.
 MAX_PRINTED = 1 << 18
@@ -24,7 +24,7 @@ def literal(cell: str, where: str) -> Any:
     [{'a': True, 'b': [1, None]}]
     """
     try:
-        return json.loads(cell)
+        return parse_json(cell)
     except (ValueError, RecursionError):
         pass
     try:

@@ -12,7 +12,8 @@
 counted and left out. The label is the name of the tag, or one of its attributes (``attribute=``).
 
 The annotator is the end of the file's name, after the last ``_``: ``doc1_a1.xml``. Where that
-makes no sense (no two files share a beginning or an end) the annotator is the folder.
+makes no sense (no two files share a beginning or an end) the annotator is the folder, of files of one
+name in several folders that in which they differ.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
-from seqtruth.io.formats.file_names import name_of
+from seqtruth.io.formats.file_names import name_of, told_apart
 from seqtruth.io.formats.gathered import Gathered, checked_pieces, note_lost
 from seqtruth.io.formats.offsets import points_to_utf16, utf16_to_points
+from seqtruth.io.formats.plain_marks import note_borders
 from seqtruth.io.formats.safe_xml import Element, xml_safe, xml_tag, xml_text
 from seqtruth.io.formats.xml_files import (
     documents_by_id,
@@ -56,9 +58,11 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
     attribute = str(options["attribute"]) if options.get("attribute") else None
     files = list(xml_files(path, lambda root: root.first("TEXT") is not None, "MAE"))
     split = _by_name([stem(name) for name, _, _ in files])
+    owners = told_apart(PurePosixPath(name) for name, _, _ in files)
     documents: dict[str, Gathered] = {}
     for name, root, where in files:
-        id, annotator = split.get(stem(name)) or (stem(name), path.resolve().name)
+        owner = owners.get(PurePosixPath(name))  # a folder for each annotator
+        id, annotator = split.get(stem(name)) or (stem(name), owner or path.resolve().name)
         text = (root.first("TEXT") or root).content()
         marks = tuple(_marks(root, text, attribute, notes, where))
         opinion = Opinion(str(given) if given else name_of(annotator), marks)
@@ -126,6 +130,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes, **options: ob
 def _files(documents: Iterable[Document], notes: Notes) -> Iterator[tuple[str, str]]:
     for document in documents_by_id(documents):
         note_lost(document, notes)
+        note_borders(document, notes)
         if not document.opinions:
             notes.left_out("document that nobody annotated", document.where)
         latest = {opinion.annotator: opinion for opinion in document.opinions}
@@ -170,7 +175,7 @@ FORMAT = DocumentFormat(
         "attribute": "take the label from this attribute, where a tag has it",
     },
     cannot_carry=(
-        "scores", "roles (gold, model)", "which parts of a text were seen",
+        "scores", "roles (gold, model)", "which parts of a text were seen", "borders of tokens and sentences",
         "labels that are no XML names", "documents nobody annotated",
         "_ in annotators' names", "control characters",
     ),

@@ -1,13 +1,20 @@
-"""The shapes in which language models answer: lists, objects by type, JSON in prose or code fences."""
+"""The shapes in which language models answer: lists, objects by type, JSON in prose or code fences.
+
+JSON that is not quite JSON is mended where there is one way to: commas before a closing bracket,
+typographic quotation marks around names and texts, and what Python prints (``'text'``, ``None``).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from seqtruth.errors import InputError
 from seqtruth.io.formats.checked_values import name_of, number_of, whole_of
+from seqtruth.io.formats.literals import literal
 from seqtruth.io.json_records import parse_json
 
 QUOTE = (
@@ -27,6 +34,8 @@ WRAPPERS = (
 )  # fmt: skip
 _THOUGHTS = ("</think>", "</thinking>")
 _LANGUAGE = re.compile(r"[\w+-]{0,20}[ \t]*\r?\n")
+_EXTRA_COMMA = re.compile(r",(\s*[\]}])")
+_CURLY = str.maketrans("“”„‟", '""""')
 MAX_DEPTH = 8
 
 
@@ -50,11 +59,34 @@ class Unreadable(ValueError):
 
 def items_of(answer: Any) -> list[Item] | None:
     """The quotes of an answer; None where there is no answer at all."""
+    answer = _said(answer)
     if isinstance(answer, str):
         if not answer.strip():
             return None
         answer = _json_in(answer)
     return None if answer is None else list(_items(answer, None, 0))
+
+
+def _said(answer: Any) -> Any:
+    """What a model said, out of the object in which a service answers (OpenAI's, Anthropic's)."""
+    for _ in range(MAX_DEPTH):
+        if not isinstance(answer, dict):
+            break
+        choices, content = answer.get("choices"), answer.get("content")
+        inside = next(
+            (answer[k] for k in ("body", "message") if isinstance(answer.get(k), dict)), None
+        )
+        if isinstance(choices, list) and choices:
+            answer = choices[0]
+        elif "role" in answer and isinstance(content, list):
+            answer = "".join(str(one.get("text", "")) for one in content if isinstance(one, dict))
+        elif "role" in answer and isinstance(content, str):
+            answer = content
+        elif inside is not None:
+            answer = inside
+        else:
+            break
+    return answer
 
 
 def _json_in(answer: str) -> Any:
@@ -76,13 +108,18 @@ def _json_in(answer: str) -> Any:
             continue
         if isinstance(value, dict | list):
             return value
+    for text in reversed(tries):
+        with suppress(InputError):
+            value = literal(_EXTRA_COMMA.sub(r"\1", text.translate(_CURLY)).strip(), "")
+            if isinstance(value, dict | list):
+                return value
     for text in tries[1:2] or tries:
         lines = [line.strip().rstrip(",") for line in text.splitlines() if line.strip()]
         try:
             return [parse_json(line) for line in lines]
         except ValueError:
             continue
-    raise Unreadable("no JSON in it")
+    raise Unreadable("JSON that is damaged or breaks off" if starts else "no JSON in it")
 
 
 def _items(value: Any, label: str | None, depth: int) -> Iterator[Item]:

@@ -45,6 +45,13 @@ def utf16_to_points(text: str) -> Converter:
     return convert
 
 
+def line_ends_to_points(text: str) -> Converter:
+    """From code points of which ``\\r\\n`` takes one, as where a browser has made them equal."""
+    starts = [i for i in range(len(text)) if text[i] != "\n" or text[i - 1 : i] != "\r"]
+    starts.append(len(text))
+    return lambda place: starts[place] if 0 <= place < len(starts) else None
+
+
 def points_to_utf16(text: str) -> Converter:
     """From code points to UTF-16 units; None only outside the text."""
     astral = [match.start() for match in _ASTRAL.finditer(text)]

@@ -54,7 +54,8 @@ def tell(glimpse: Glimpse) -> float:
     fields = names.normalised(record)
     words = [fields[x] for x in names.TOKENS if isinstance(fields.get(x), list)]
     if words and words[0] and all(isinstance(word, str) for word in words[0]):
-        return 0.5 if _tag_columns(record, words[0]) or _has_spans(record) else 0.0
+        tagged = _tag_columns(record, words[0]) or _bare_tags(record, words[0])
+        return 0.5 if tagged or _has_spans(record) else 0.0
     if any(isinstance(fields.get(x), str) for x in names.TEXTS) and _has_spans(record):
         said = fields.get("annotations")
         first = said[0] if isinstance(said, list) and said else None
@@ -71,6 +72,11 @@ def _tag_columns(record: dict[str, Any], words: list[Any]) -> bool:
         if any(isinstance(one, list) and len(one) == len(words) for one in lists):
             return True
     return False
+
+
+def _bare_tags(record: dict[str, Any], words: list[Any]) -> bool:
+    """Whether some column, whatever its name, holds a tag such as ``B-PER`` or ``O`` for each word."""
+    return any(len(value) == len(words) for value in record.values() if records.looks_tagged(value))
 
 
 def _has_spans(record: dict[str, Any]) -> bool:

@@ -33,6 +33,16 @@ def note_borders(document: Document, notes: Notes) -> None:
         notes.left_out("borders of sentences in a document", document.where or document.id)
 
 
+def note_score_and_time(
+    opinion: Opinion, notes: Notes, where: str, score: bool = True, time: bool = True
+) -> None:
+    """Note what an opinion has beside its marks, for formats without room for it."""
+    if score and opinion.score is not None:
+        notes.left_out("score of an opinion", where)
+    if time and opinion.time is not None:
+        notes.left_out("time of an opinion", where)
+
+
 class UniqueIds:
     """Ids that do not repeat: the second ``7`` becomes ``7#2``.
 

@@ -13,7 +13,7 @@ from typing import Any
 from seqtruth.errors import ParameterError
 from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
 from seqtruth.io.files import write_chunks
-from seqtruth.io.formats.plain_marks import contiguous
+from seqtruth.io.formats.plain_marks import contiguous, note_score_and_time
 from seqtruth.io.json_records import json_line
 
 WRITE_OPTIONS = {
@@ -46,6 +46,8 @@ def _lines(documents: Iterable[Document], notes: Notes, view: str, review: bool)
         if document.sentences is not None:
             notes.left_out("borders of sentences in a document", where)
         given = [(one, list(contiguous(one, notes, where))) for one in document.opinions]
+        for one in document.opinions:
+            note_score_and_time(one, notes, where, time=False)
         task = _task(document, [mark for _, marks in given for mark in marks], notes)
         lines = [_annotation(task, opinion, marks, view) for opinion, marks in given]
         if review and lines:

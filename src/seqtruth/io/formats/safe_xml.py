@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
-from xml.sax.saxutils import escape, quoteattr
 
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Notes
@@ -122,11 +121,15 @@ class _Builder:
 
 def xml_text(text: str) -> str:
     """Text for between tags; a carriage return is kept as a reference."""
+    from xml.sax.saxutils import escape  # imports a web client: only where it is needed
+
     return escape(text, {"\r": "&#13;"})
 
 
 def xml_tag(tag: str, attributes: Mapping[str, str]) -> str:
     """An opening tag with its attributes; line breaks and tabs in them are kept as references."""
+    from xml.sax.saxutils import quoteattr
+
     references = {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
     return f"<{tag}" + "".join(f" {k}={quoteattr(v, references)}" for k, v in attributes.items())
 

@@ -32,8 +32,9 @@ from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
 from seqtruth.io.files import read_text, write_chunks
 from seqtruth.io.format import DocumentFormat, Glimpse
+from seqtruth.io.formats.checked_values import list_at
 from seqtruth.io.formats.gathered import checked_mark, note_lost
-from seqtruth.io.json_records import JsonRecord, json_records
+from seqtruth.io.json_records import JsonRecord, json_records, parse_json
 
 _PAIR = re.compile(rb'\s*\[\s*\[?\s*"(?:[^"\\]|\\.)*"\s*,\s*\{\s*"(?:entities|spans|cats|links)"')
 _DOC = re.compile(rb'\s*\[?\s*\{\s*"text"')
@@ -94,19 +95,19 @@ def _doc(
         entities = {"spans": groups}
     else:
         entities = {"entities": [] if entities is None else entities}
-    if any(value.get("cats") or ()):
+    if value.get("cats"):
         notes.left_out("category or link of a document", where)
     document = _example([text, entities], where, name, number, group, notes)
     return replace(
         document,
-        tokens=_extents(value.get("tokens"), len(text)),
-        sentences=_extents(value.get("sents"), len(text)),
+        tokens=_extents(list_at(value.get("tokens"), "tokens", where), len(text)),
+        sentences=_extents(list_at(value.get("sents"), "sents", where), len(text)),
     )
 
 
-def _extents(found: Any, length: int) -> Extents | None:
+def _extents(found: list[Any], length: int) -> Extents | None:
     """Borders that are in order; None where there are none."""
-    pairs = [(one.get("start"), one.get("end")) for one in found or () if isinstance(one, dict)]
+    pairs = [(one.get("start"), one.get("end")) for one in found if isinstance(one, dict)]
     place, out = 0, []
     for start, end in pairs:
         if type(start) is not int or type(end) is not int or not place <= start < end <= length:
@@ -123,7 +124,7 @@ def _records(path: Path) -> Iterator[JsonRecord]:
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
                 try:
-                    yield JsonRecord(json.loads(line), f"{path}:{number}")
+                    yield JsonRecord(parse_json(line), f"{path}:{number}")
                 except (ValueError, RecursionError) as error:
                     raise InputError(
                         "not JSON", where=f"{path}:{number}", got=str(error)[:100]

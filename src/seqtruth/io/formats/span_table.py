@@ -179,7 +179,10 @@ def _text_file(folder: Path, name: str, where: str) -> str:
     for candidate in (folder / f"{name}.txt", folder / name):
         if candidate.is_file():
             return read_text(candidate).decode()
-    raise InputError(f"there is no text for document {name!r}", where=str(folder))
+    raise InputError(
+        f"there is no text for document {name!r}", where=str(folder),
+        got=None if folder.is_dir() else "a file", fix="texts= is a folder with a text file per document",
+    )  # fmt: skip
 
 
 def _document(

@@ -16,7 +16,6 @@ text and marked nothing. Left out: relations, fields, normalisations, labels of 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -30,6 +29,7 @@ from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.checked_values import list_at, mapping_at, name_of, number_of, whole_of
 from seqtruth.io.formats.offsets import Converter, utf16_to_points
 from seqtruth.io.formats.quoted_offsets import fitted
+from seqtruth.io.json_records import parse_json
 from seqtruth.io.tree import Tree
 
 _ANN = ".ann.json"
@@ -93,14 +93,15 @@ def _json(tree: Tree, name: str) -> dict[str, Any]:
     data = tree.read(name)
     check_text(data, Path(tree.where(name)))
     try:
-        return mapping_at(json.loads(data), "the file", tree.where(name))
+        return mapping_at(parse_json(data), "the file", tree.where(name))
     except (ValueError, RecursionError) as error:
         raise InputError("not JSON", where=tree.where(name), got=str(error)[:80]) from None
 
 
 def _legend(tree: Tree) -> dict[str, str]:
     name = next((name for name in tree if PurePosixPath(name).name == _LEGEND), None)
-    return {} if name is None else {k: v for k, v in _json(tree, name).items() if name_of(v)}
+    content = {} if name is None else _json(tree, name)
+    return {key: title for key, value in content.items() if (title := name_of(value))}
 
 
 def _document(

@@ -206,6 +206,8 @@ def _annotations(
             if cell in ("_", ""):
                 continue
             for index, (value, number) in enumerate(_stacked(cell)):
+                if value == "_" and not number:
+                    continue
                 _count(column, notes, place)
                 if column.kind not in ("value", "link"):
                     continue

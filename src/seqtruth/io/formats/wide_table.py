@@ -225,6 +225,8 @@ def _rows(document: Document, voices: list[tuple[str, Role]], notes: Notes) -> I
         notes.left_out("document without tokens", where)
     elif " ".join(words) != document.text:
         notes.left_out("spacing of a text (it has tokens only)", where)
+    if document.sentences is not None:
+        notes.left_out("borders of sentences in a document", where)
     tags: dict[tuple[str, Role], list[str | None]] = {}
     for opinion in document.opinions:
         voice = (opinion.annotator, opinion.role)
@@ -256,7 +258,7 @@ FORMAT = DocumentFormat(
     write_options=delimited.WRITE_OPTIONS,
     cannot_carry=(
         "spacing of the text, unless tokens are joined by one blank",
-        "overlapping and discontinuous marks, scores, times, documents without tokens",
+        "overlapping and discontinuous marks, scores, times, borders of sentences, documents without tokens",
         "roles other than gold under a name that says so",
     ),
 )

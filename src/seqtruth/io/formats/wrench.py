@@ -30,7 +30,7 @@ from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.checked_values import first_of, list_at, mapping_at, shown, words_at
 from seqtruth.io.formats.labelled_spans import By, Page, opinions_in
 from seqtruth.io.formats.token_tags import join, tags_of_marks, tokens_of, visible
-from seqtruth.io.json_records import json_records
+from seqtruth.io.json_records import json_records, parse_json
 
 _SPLITS = ("train", "valid", "test")
 
@@ -80,7 +80,7 @@ def _beside(folder: Path, name: str) -> Any:
     if not (folder / name).is_file():
         return None
     try:
-        return json.loads(read_text(folder / name))
+        return parse_json(read_text(folder / name))
     except (ValueError, RecursionError) as error:
         raise InputError("not JSON", where=str(folder / name), got=str(error)[:80]) from None
 
@@ -189,6 +189,10 @@ def _item(document: Document, names: list[str], notes: Notes) -> dict[str, Any]:
             tags[opinion.annotator] = painted
         if opinion.score is not None or any(mark.score is not None for mark in opinion.marks):
             notes.left_out("score", where)
+        if opinion.time is not None:
+            notes.left_out("time of labelling", where)
+    if document.sentences is not None:
+        notes.left_out("borders of sentences in a document", where)
     if silent:
         notes.left_out("annotator who did not see the text (written as O)", where, len(silent))
     for row in (*tags.values(), *([gold] if gold else [])):
@@ -210,6 +214,6 @@ FORMAT = DocumentFormat(
     cannot_carry=(
         "spacing of the text, unless tokens are joined by one blank",
         "who did not see a text, and parts not seen (there is no sign for it)",
-        "overlapping and discontinuous marks, scores, times",
+        "overlapping and discontinuous marks, scores, times, borders of sentences",
     ),
 )

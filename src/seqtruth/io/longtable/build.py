@@ -82,7 +82,7 @@ class Coder:
         begins = np.append(True, np.diff(codes) != 0)[: len(codes)]
         return Runs(
             first_row,
-            task.names.take(pa.array(codes[begins])),
+            _listed(task.names, codes[begins]),
             (np.cumsum(begins) - 1).astype(np.int32),
             self._annotators(annotator, starts),
             np.full(len(starts), -1, np.int32)
@@ -151,8 +151,11 @@ class Coder:
         return codes.astype(tag_dtype(len(self.labels)))
 
 
-def whole_tasks(batches: Iterable[Runs], n_rows: int) -> Iterator[Runs]:
-    """Parts: whole tasks, cut at the first border of tasks after ``n_rows`` rows, whatever the batches."""
+def whole_tasks(batches: Iterable[Runs], n_rows: int, documents: bool = False) -> Iterator[Runs]:
+    """Parts: whole tasks, cut at the first border of tasks after ``n_rows`` rows, whatever the batches.
+
+    Where ``documents`` are to be whole, at their next border, if it comes within half as many rows again.
+    """
     pending: list[Runs] = []
     n_pending = 0
     for batch in batches:
@@ -160,7 +163,7 @@ def whole_tasks(batches: Iterable[Runs], n_rows: int) -> Iterator[Runs]:
         n_pending += batch.n_rows
         while n_pending > n_rows:
             runs = join(pending)
-            last = _border(runs, n_rows)
+            last = _border(runs, n_rows, documents)
             pending = [runs]
             if not last:
                 break
@@ -171,12 +174,23 @@ def whole_tasks(batches: Iterable[Runs], n_rows: int) -> Iterator[Runs]:
         yield join(pending)
 
 
-def _border(runs: Runs, n_rows: int) -> int:
+def _border(runs: Runs, n_rows: int, documents: bool) -> int:
     """The first task that begins at or after so many rows; 0 where there is none yet."""
     run = int(np.searchsorted(runs.start[:-1], n_rows))
     while run < len(runs.task) and runs.task[run] == runs.task[run - 1]:
         run += 1
-    return int(runs.task[run]) if run < len(runs.task) else 0
+    if run == len(runs.task):
+        return 0
+    if documents and runs.document[run] >= 0:
+        before, after = slice(run - 1, -1), slice(run, None)
+        other = runs.document[after] != runs.document[before]
+        other &= runs.task[after] != runs.task[before]
+        farthest, next_one = n_rows + n_rows // 2, run + int(np.argmax(other))
+        if other.any() and runs.start[next_one] <= farthest:
+            return int(runs.task[next_one])
+        if runs.n_rows <= farthest:
+            return 0
+    return int(runs.task[run])
 
 
 class TableRows(NamedTuple):
@@ -222,12 +236,12 @@ def lay_out_rows(coder: Coder, runs: Runs, needs_text: bool = False) -> TableRow
     runs : of whole tasks.
     needs_text : a column of tokens without any text is a fault too.
     """
-    coded = runs.tasks.dictionary_encode()
-    tasks, task = coded.dictionary, np.asarray(coded.indices)[runs.task]
+    tasks, task = _numbered(runs)
+    first_row, annotators, labels = runs.first_row, runs.annotator, runs.labels
     first, lengths, start = runs.first, runs.lengths, runs.start
 
     def at(row: int) -> str:
-        return coder.where(runs.first_row + row)
+        return coder.where(first_row + row)
 
     offsets = offsets_of(kernels.longest(task, first, lengths, len(tasks)))
     lacking, token = kernels.first_gap(task, first, lengths, offsets)
@@ -242,27 +256,50 @@ def lay_out_rows(coder: Coder, runs: Runs, needs_text: bool = False) -> TableRow
     documents, numbers = _documents(coder, runs, task, len(tasks), at)
     words = _words(coder, runs, task, offsets, needs_text, at)
     corpus = Corpus(offsets, tasks, words, documents, numbers)
+    del runs  # the rest of them may be a row each, and nobody else has them
 
-    order = kernels.sort_runs(task, runs.annotator, len(tasks), len(coder.annotators))
-    sentence, annotator = task[order], runs.annotator[order]
+    order = kernels.sort_runs(task, annotators, len(tasks), len(coder.annotators))
+    sentence, annotator = task[order], annotators[order]
     begins = np.ones(len(order), np.bool_)
-    begins[1:] = (np.diff(sentence) != 0) | (np.diff(annotator) != 0)
-    pair = np.cumsum(begins) - 1
+    begins[1:] = (sentence[1:] != sentence[:-1]) | (annotator[1:] != annotator[:-1])
+    pair = np.cumsum(begins, dtype=np.int64)
+    pair -= 1  # in place: there may be one for every row
     if not begins.all():
         width = int(np.diff(offsets).max(initial=0))
         row = kernels.first_repeat(pair, order, first, lengths, start, width)
         if row >= 0:
-            raise _repeat(coder, runs, row, at)
+            run = int(np.searchsorted(start, row, "right")) - 1
+            name = tasks[int(task[run])].as_py()
+            raise _repeat(coder, name, int(annotators[run]), at(row))
     sentence, annotator = sentence[begins], annotator[begins]
     row_offsets = offsets_of(np.diff(offsets)[sentence])
-    tags = kernels.lay_out(pair, order, first, lengths, start, runs.labels, row_offsets)
+    tags = kernels.lay_out(pair, order, first, lengths, start, labels, row_offsets)
 
     def place(sentence: int, token: int, annotator: int) -> int:
-        mine = (task == sentence) & (runs.annotator == annotator)
+        mine = (task == sentence) & (annotators == annotator)
         run = int(np.argmax(mine & (first <= token) & (token < first + lengths)))
-        return runs.first_row + int(start[run]) + token - int(first[run])
+        return first_row + int(start[run]) + token - int(first[run])
 
     return TableRows(corpus, sentence, annotator, tags, place)
+
+
+def _listed(names: pa.Array, codes: I32) -> pa.Array:
+    """Names by codes; as codes where names come again and again, as in a table in any order."""
+    if len(codes) < 2 * len(names):
+        return names.take(pa.array(codes))
+    return pa.DictionaryArray.from_arrays(pa.array(codes), names)
+
+
+def _numbered(runs: Runs) -> tuple[pa.Array, I32]:
+    """Different tasks in the order in which they come, and the number of each run's."""
+    coded = runs.tasks.dictionary_encode()
+    names, numbers = coded.dictionary, np.asarray(coded.indices)
+    if pa.types.is_dictionary(runs.tasks.type):  # whose names are in any order
+        used = in_order_of_appearance(numbers, len(names))
+        place = np.zeros(len(names), np.int32)
+        place[used] = np.arange(len(used), dtype=np.int32)
+        names, numbers = names.take(pa.array(used)), place[numbers]
+    return names, numbers[runs.task]
 
 
 def _documents(
@@ -314,13 +351,11 @@ def _contradiction(column: str, names: Numbering, number: int, where: str) -> In
     )
 
 
-def _repeat(coder: Coder, runs: Runs, row: int, at: Callable[[int], str]) -> InputError:
-    run = int(np.searchsorted(runs.start, row, "right")) - 1
-    annotator = coder.annotators.text(int(runs.annotator[run]))
-    task = runs.tasks[int(runs.task[run])].as_py()
+def _repeat(coder: Coder, task: str, annotator: int, where: str) -> InputError:
+    name = coder.annotators.text(annotator)
     return InputError(
-        f"annotator {annotator!r:.60} labelled task {task!r:.60} twice",
-        where=at(row),
+        f"annotator {name!r:.60} labelled task {task!r:.60} twice",
+        where=where,
         fix="keep one of the two, or give the second pass a name of its own"
         if coder.has_index
         else "keep one of the two, or add a token_index column if the task is a sequence",

@@ -34,7 +34,8 @@ class Runs(NamedTuple):
     Parameters
     ----------
     first_row : place of the first row in the table.
-    tasks : names; a task that comes back after another one is listed again.
+    tasks : names, or codes of names where many come again; a task that comes back after another one is
+        listed again.
     task : int32[N], the place in ``tasks`` of each run's task; never falls.
     annotator, document : int32[N], numbers; -1 for none.
     first : int32[N], token_index of a run's first row; NO_TOKEN where it has none.
@@ -60,7 +61,9 @@ class Runs(NamedTuple):
     @property
     def lengths(self) -> I64:
         """int64[N]: tokens of each run."""
-        return np.where(self.first == NO_TOKEN, 0, np.diff(self.start))
+        found = np.diff(self.start)
+        found[self.first == NO_TOKEN] = 0
+        return found
 
     def part(self, first: int, last: int) -> Runs:
         """The runs of the tasks ``first`` to ``last`` (not included)."""
@@ -92,43 +95,64 @@ def join(batches: Sequence[Runs]) -> Runs:
     """Neighbouring batches as one; runs and tasks that go on over a border are made whole."""
     if len(batches) == 1:
         return batches[0]
-    tasks = pa.concat_arrays([batch.tasks for batch in batches])
     n_tasks = np.cumsum([0] + [len(batch.tasks) for batch in batches])
-    begins = np.ones(len(tasks), np.bool_)
-    for border in n_tasks[1:-1].tolist():
-        if 0 < border < len(tasks):
-            begins[border] = tasks[border] != tasks[border - 1]
-    shifts = zip(batches, n_tasks, strict=False)
-    task = np.concatenate([batch.task + shift for batch, shift in shifts])
-    task = (np.cumsum(begins) - 1).astype(np.int32)[task]
+    n_runs = np.cumsum([0] + [len(batch.task) for batch in batches])
+    rows = np.cumsum([0] + [batch.n_rows for batch in batches])
+    tasks = _joined([batch.tasks for batch in batches])
+    borders = n_tasks[1:-1]
+    inner = borders[(borders > 0) & (borders < len(tasks))]
+    # of several empty batches only one border is there
+    again = [n for n in np.unique(inner).tolist() if tasks[n].as_py() == tasks[n - 1].as_py()]
+    less = np.searchsorted(again, n_tasks[:-1], "right")
+    task, start = np.empty(n_runs[-1], np.int32), np.empty(n_runs[-1] + 1, np.int64)
+    start[-1] = rows[-1]
+    for n, batch in enumerate(batches):  # in place: there may be a run for every row
+        mine = slice(n_runs[n], n_runs[n + 1])
+        np.add(batch.task, np.int32(n_tasks[n] - less[n]), out=task[mine])
+        np.add(batch.start[:-1], rows[n], out=start[mine])
     annotator, document, first = (
         np.concatenate([getattr(batch, name) for batch in batches])
         for name in ("annotator", "document", "first")
     )
-    rows = np.cumsum([0] + [batch.n_rows for batch in batches])
-    shifts = zip(batches, rows, strict=False)
-    start = np.concatenate([batch.start[:-1] + shift for batch, shift in shifts])
-    goes_on = np.zeros(len(start), np.bool_)
-    goes_on[1:] = (
-        (task[1:] == task[:-1])
-        & (annotator[1:] == annotator[:-1])
-        & (document[1:] == document[:-1])
-        & (first[:-1] != NO_TOKEN)
-        & (first[1:] == first[:-1] + np.diff(start))
+    # a batch's own runs are as long as they can be
+    at = np.unique(n_runs[1:-1])
+    at = at[(at > 0) & (at < len(task))]
+    goes_on = (
+        (task[at] == task[at - 1])
+        & (annotator[at] == annotator[at - 1])
+        & (document[at] == document[at - 1])
+        & (first[at - 1] != NO_TOKEN)
+        & (first[at] == first[at - 1] + start[at] - start[at - 1])
     )
-    keep = ~goes_on
+    drop = at[goes_on]
+    if len(drop):
+        task, annotator, document = (np.delete(x, drop) for x in (task, annotator, document))
+        first, start = np.delete(first, drop), np.delete(start, drop)
+    if again:
+        tasks = tasks.take(pa.array(np.delete(np.arange(len(tasks)), again)))
     tokens = [batch.tokens for batch in batches if batch.tokens is not None]
     return Runs(
         batches[0].first_row,
-        tasks.filter(pa.array(begins)),
-        task[keep],
-        annotator[keep],
-        document[keep],
-        first[keep],
-        np.append(start[keep], rows[-1]),
+        tasks,
+        task,
+        annotator,
+        document,
+        first,
+        start,
         np.concatenate([batch.labels for batch in batches]),
         np.concatenate(tokens) if tokens else None,
     )
+
+
+def _joined(tasks: Sequence[pa.Array]) -> pa.Array:
+    """One column; as codes, where one of them is."""
+    if not any(pa.types.is_dictionary(part.type) for part in tasks):
+        return pa.concat_arrays(tasks)
+    coded = [
+        part if pa.types.is_dictionary(part.type) else part.dictionary_encode() for part in tasks
+    ]
+    found = pa.chunked_array(coded).unify_dictionaries().combine_chunks()
+    return pa.concat_arrays(found.chunks) if isinstance(found, pa.ChunkedArray) else found
 
 
 def longest(task: I32, first: I32, lengths: I64, n_tasks: int) -> I64:

@@ -2,7 +2,8 @@
 
 A table is a file, a folder of files (in the order of their names) or a pattern such as
 ``labels/*.parquet``. TableRows of one task must be neighbours. Parts are whole tasks and end where they
-have reached :data:`PART_ROWS` rows, so that every pass over the table gives the same parts.
+have reached :data:`PART_ROWS` rows, or where the document they are in ends (if it does so within half as
+many rows again), so that every pass over the table gives the same parts.
 """
 
 from __future__ import annotations
@@ -224,7 +225,7 @@ def _parts(table: Batches, coder: Coder) -> Iterator[Runs]:
             yield coder.runs(batch, row)
             row += batch.num_rows
 
-    return whole_tasks(coded(), PART_ROWS)
+    return whole_tasks(coded(), PART_ROWS, documents=True)
 
 
 def _laid_out(table: Batches, coder: Coder) -> Iterator[tuple[Runs, TableRows]]:

@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from seqtruth.atomic import atomic_path
 from seqtruth.errors import DataError, InputError
 from seqtruth.io.files import read_bytes, read_text, write_chunks
 from seqtruth.io.longtable.codes import NotWhole, whole_numbers
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 #: Columns that mean something; others are ignored.
 KNOWN = ("task", "worker", "label", "token_index", "token", "doc", "start", "end", "text", "tokens")
@@ -139,11 +142,22 @@ def check_names(name: str, names: list[str]) -> None:
 
 
 def load_delimited(
-    path: Path, delimiter: str, quoting: bool = True, safe_cells: bool = False
+    path: Path, mark: str | None, quoting: bool = True, safe_cells: bool = False
 ) -> TableSource:
-    """A CSV or TSV file; all fields are text. The apostrophes of ``safe_cells`` are taken off."""
+    """A CSV or TSV file; all fields are text.
+
+    Parameters
+    ----------
+    mark : what stands between cells; None: whatever of CSV's it is.
+    quoting : whether quotation marks have a meaning.
+    safe_cells : take off the apostrophes of the writer's option of that name.
+    """
     data = read_text(path)
+    delimiter = mark or delimiter_in(data[: 1 << 16]) or ","
     names = header(data, delimiter)
+    first, _, rest = data.partition(b"\n")
+    if _SEPARATOR.fullmatch(first):
+        data = b"\n" + rest  # an empty line, so that lines keep their numbers
     check_names(f"{path}:1", names)
     wanted = [name for name in KNOWN if name in names]
     ragged: list[pa_csv.InvalidRow] = []
@@ -195,10 +209,22 @@ def _check_quotes(table: pa.Table, where: Callable[[int], str]) -> None:
             )
 
 
+def delimiter_in(data: bytes) -> str | None:
+    """What stands between the cells of a long table (a comma, semicolon or bar); None where it is none.
+
+    >>> delimiter_in(b"task;worker;label\\n"), delimiter_in(b"a,b\\n")
+    (';', None)
+    """
+    marks = (mark for mark in ",;|" if set(REQUIRED) <= set(header(data, mark)))
+    return next(marks, None)
+
+
 def header(data: bytes, delimiter: str) -> list[str]:
-    """Column names on the first line."""
-    line = data.split(b"\n", 1)[0].decode("utf-8", "replace").rstrip("\r")
-    return [cell.strip('"') for cell in line.split(delimiter)]
+    """Column names on the first line; one that only names the delimiter (``sep=;``) is passed over."""
+    first, _, rest = data.partition(b"\n")
+    line = (rest if _SEPARATOR.fullmatch(first) else first).split(b"\n", 1)[0]
+    text = line.decode("utf-8", "replace").rstrip("\r")
+    return [cell.strip('"') for cell in text.split(delimiter)]
 
 
 def _csv_fault(
@@ -235,6 +261,8 @@ def _line(data: bytes, delimiter: str, quoting: bool, record: int) -> int:
         return line
 
 
+#: The line by which a spreadsheet says what stands between cells.
+_SEPARATOR = re.compile(rb'"?sep=."?\r?', re.IGNORECASE)
 #: What a spreadsheet takes for a formula, or would after an apostrophe is taken off (RE2 syntax).
 FORMULA = r"'*[=+\-@\t\r]"
 #: What a damaged file makes Arrow raise.
@@ -245,6 +273,8 @@ _TEXTS = ("task", "worker", "label", "token", "doc")
 
 def open_parquet(path: Path) -> pq.ParquetFile:
     """A Parquet file with the needed columns; columns of text come as codes."""
+    import pyarrow.parquet as pq  # slow to import: only where it is needed
+
     if _is_plain_file(path):
         source: Any = str(path)
     else:  # a pipe, or packed
@@ -404,5 +434,7 @@ def save_delimited(table: pa.Table, path: Path, delimiter: str, safe_cells: bool
 
 def save_parquet(table: pa.Table, path: Path) -> None:
     """Write Parquet, with check sums on its pages."""
+    import pyarrow.parquet as pq
+
     with atomic_path(path) as temporary:
         pq.write_table(table, temporary, write_page_checksum=True)

@@ -18,7 +18,7 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataError, InputError, ParameterError
 from seqtruth.io.longtable.ahead import ahead
 from seqtruth.io.longtable.build import Coder, lay_out_rows, make_crowd
-from seqtruth.io.longtable.runs import join
+from seqtruth.io.longtable.runs import Runs, join
 from seqtruth.io.longtable.sources import (
     Batches,
     TableSource,
@@ -37,8 +37,8 @@ from seqtruth.io.longtable.write import save_tokens, token_table
 def read_csv(
     path: Path, scheme: str | None = None, *, quoting: bool = True, safe_cells: bool = False
 ) -> Crowd:
-    """Read a comma-separated table; ``quoting=False`` takes quotation marks as plain text."""
-    return read_source(load_delimited(path, ",", quoting, safe_cells), scheme)
+    """Read a table with commas, semicolons or bars; ``quoting=False`` takes quotation marks as text."""
+    return read_source(load_delimited(path, None, quoting, safe_cells), scheme)
 
 
 def read_tsv(
@@ -78,7 +78,14 @@ def read_token_rows(table: Batches, scheme: str | None) -> Crowd:
     for batch in ahead(table.batches):
         coded.append(coder.runs(batch, row))
         row += batch.num_rows
-    return make_crowd(coder, lay_out_rows(coder, join(coded)), scheme)
+    return make_crowd(coder, lay_out_rows(coder, _taken(coded)), scheme)
+
+
+def _taken(batches: list[Runs]) -> Runs:
+    """All as one; the list is emptied, so that they do not stay beside what is made of them."""
+    runs = join(batches)
+    batches.clear()
+    return runs
 
 
 def write_table(

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from seqtruth.atomic import atomic_path
 from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataError
 from seqtruth.io.assemble import offsets_of
 from seqtruth.kernels.arrays import I32
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 #: Rows written together, as one row group of a Parquet file.
 GROUP_ROWS = 1 << 20
@@ -68,6 +70,8 @@ class TokenWriter:
             confidence = np.asarray(confidence, np.float32)
         for group in _groups(crowd, confidence, self._tokens, self._documents):
             if self._file is None:
+                import pyarrow.parquet as pq  # slow to import: only where it is needed
+
                 # Without Arrow's own schema, other tools see plain text, not categories.
                 self._file = pq.ParquetWriter(
                     self._path, group.schema, write_page_checksum=True, store_schema=False

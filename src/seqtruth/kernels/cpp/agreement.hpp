@@ -191,11 +191,12 @@ void compare_spans(CrowdView<Tag> crowd, I64 row_offsets, Spans spans, I64 row_s
     });
 }
 
-void unitising_differences(Spans spans, I64 row_spans, I64 row_sentence, RowPairs both, In<int64_t, 2> voices, I64 unit,
-                           Out<double, 2> out) {
+void unitising_differences(Spans spans, I64 row_spans, I64 row_sentence, RowPairs both, In<bool, 2> heard, In<int64_t, 2> voices,
+                           I64 unit, Out<double, 2> out) {
     auto square = [](int64_t x) { return double(x * x); };
-    each_meeting(spans, row_spans, both, [&](int64_t p, int side, int64_t, int64_t i, int64_t first, int64_t last) {
+    each_meeting(spans, row_spans, both, [&](int64_t p, int side, int64_t other, int64_t i, int64_t first, int64_t last) {
         const int64_t s = row_sentence[both.left[p]], kind = spans.type[i], start = spans.start[i], end = spans.end[i];
+        if (!heard(other, kind)) return;
         bool met = false;
         double apart = 0.0;
         for (int64_t h = first; h < last; h++) {
@@ -204,7 +205,7 @@ void unitising_differences(Spans spans, I64 row_spans, I64 row_sentence, RowPair
             if (side == 0) apart += square(spans.start[h] - start) + square(spans.end[h] - end);
         }
         if (!met) apart = square(end - start);
-        if (voices(s, kind) >= 2) out(unit[s], kind) += 2 * apart / double(voices(s, kind) - 1);
+        out(unit[s], kind) += 2 * apart / double(voices(s, kind) - 1);
     });
 }
 

@@ -2,8 +2,15 @@
 #pragma once
 
 #include "arrays.hpp"
+#include "names.hpp"
 
 namespace {
+
+// The next line feed at or after a place; the buffer's end where there is none.
+INLINE int64_t line_feed(const U8& buffer, int64_t from) {
+    const void* found = std::memchr(buffer.data + from, '\n', std::size_t(buffer.size() - from));
+    return found ? static_cast<const uint8_t*>(found) - buffer.data : buffer.size();
+}
 
 int64_t count_lines(U8 buffer) {
     int64_t n = 0;
@@ -13,15 +20,36 @@ int64_t count_lines(U8 buffer) {
 
 // Start and end of each line (all end in a line feed), and whether it holds anything visible.
 void find_lines(U8 buffer, Out<int64_t> starts, Out<int64_t> ends, Out<bool> filled) {
-    int64_t line = 0, start = 0;
-    for (int64_t i = 0; i < buffer.size(); i++) {
-        if (buffer[i] == '\n') {
-            starts[line] = start, ends[line] = i;
-            line++, start = i + 1;
-        } else if (buffer[i] > ' ') {
-            filled[line] = true;
-        }
+    for (int64_t line = 0, i = 0; i < buffer.size(); line++) {
+        starts[line] = i;
+        while (buffer[i] <= ' ' && buffer[i] != '\n') i++;
+        filled[line] = buffer[i] != '\n';
+        ends[line] = line_feed(buffer, i);
+        i = ends[line] + 1;
     }
+}
+
+// The first byte that is not UTF-8 (shortest forms, no halves of surrogate pairs, up to U+10FFFF); -1 if all is.
+int64_t find_not_utf8(U8 buffer) {
+    const int64_t n = buffer.size();
+    int64_t i = 0;
+    while (i < n) {
+        while (i + 8 <= n && !(buffer.word(i) & 0x8080808080808080ULL)) i += 8;
+        if (i == n) break;
+        const uint8_t c = buffer[i];
+        if (c < 0x80) {
+            i++;
+            continue;
+        }
+        const int64_t size = c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+        if (!size || i + size > n) return i;
+        const uint8_t low = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80, high = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
+        if (buffer[i + 1] < low || buffer[i + 1] > high) return i;
+        for (int64_t k = 2; k < size; k++)
+            if ((buffer[i + k] & 0xC0) != 0x80) return i;
+        i += size;
+    }
+    return -1;
 }
 
 // The line's end without the carriage return before the line feed.
@@ -44,92 +72,66 @@ void count_cells(U8 buffer, I64 starts, I64 ends, I64 rows, Bools gap, Out<int64
     }
 }
 
-// First byte of each cell and the one after its last, line after line.
-void find_cells(U8 buffer, I64 starts, I64 ends, I64 rows, Bools gap, Out<int64_t> first, Out<int64_t> last) {
-    int64_t n = 0;
-    for (int64_t k = 0; k < rows.size(); k++) {
+// Reads the cells of the lines `rows`: the first of each to `data` (its size to `sizes`), the others as numbers into
+// [rows, columns - 1], equal where the bytes are; `names` and `offsets` get what the numbers stand for. Stops at a line
+// with another number of cells than `wanted`; 0 wants only the first. Returns how many lines were read;
+// `state` gets the number of names and of bytes in `data`.
+int64_t read_cells(U8 buffer, I64 starts, I64 ends, I64 rows, Bools gap, int64_t wanted, Out<int32_t> sizes,
+                   Out<uint8_t> data, Out<int32_t, 2> codes, Out<uint8_t> names, Out<int32_t> offsets, Out<int64_t> state) {
+    const int64_t n_columns = codes.shape[1];
+    Names known(names, offsets);
+    int64_t k = 0, n_bytes = 0;
+    for (; k < rows.size(); k++) {
         const int64_t start = starts[rows[k]], end = line_end(buffer, start, ends[rows[k]]);
-        bool inside = false;
-        for (int64_t i = start; i < end; i++) {
-            const bool now = !gap[buffer[i]];
-            if (now && !inside) first[n] = i;
-            if (!now && inside) last[n++] = i;
-            inside = now;
+        int64_t i = start, cell = -1;
+        while (true) {
+            while (i < end && gap[buffer[i]]) i++;
+            if (i == end || (cell == 0 && !wanted)) break;
+            const int64_t first = i;
+            while (i < end && !gap[buffer[i]]) i++;
+            if (++cell == 0) {
+                for (int64_t j = first; j < i; j++) data[n_bytes++] = buffer[j];
+                sizes[k] = int32_t(i - first);
+            } else if (cell <= n_columns) {
+                // most often what stands above
+                const int32_t above = k ? codes(k - 1, cell - 1) : -1;
+                const bool same = above >= 0 && known.is(above, buffer, first, i - first);
+                codes(k, cell - 1) = same ? above : known.number(buffer, first, i - first);
+            }
         }
-        if (inside) last[n++] = end;
+        if (wanted ? cell + 1 != wanted : cell < 0) break;
     }
-}
-
-INLINE bool same_bytes(const U8& buffer, int64_t a, int64_t a_end, int64_t b, int64_t b_end) {
-    if (a_end - a != b_end - b) return false;
-    while (a < a_end && buffer[a] == buffer[b]) a++, b++;
-    return a == a_end;
-}
-
-// A number from the bytes (FNV-1a, 32 bits).
-INLINE int64_t hash_bytes(const U8& buffer, int64_t first, int64_t last) {
-    uint32_t h = 0x811C9DC5u;
-    for (int64_t i = first; i < last; i++) h = (h ^ buffer[i]) * 0x01000193u;
-    return h ^ (h >> 15);
-}
-
-// A number for each cell but those of the first column, equal where the bytes are, into [rows, columns - 1];
-// `firsts` gets the first cell that has each number. Returns how many numbers there are.
-int64_t number_cells(U8 buffer, I64 first, I64 last, Out<int32_t, 2> codes, Out<int32_t> firsts) {
-    const int64_t n_columns = codes.shape[1] + 1;
-    Space<int32_t, 1> table(256);
-    table.fill(-1);
-    int64_t n = 0;
-    // where a cell is in the table, or the free place for it
-    auto place_of = [&](int64_t c) {
-        const int64_t mask = table.size() - 1;
-        int64_t slot = hash_bytes(buffer, first[c], last[c]) & mask;
-        while (table[slot] >= 0) {
-            const int64_t known = firsts[table[slot]];
-            if (same_bytes(buffer, first[c], last[c], first[known], last[known])) break;
-            slot = (slot + 1) & mask;
-        }
-        return slot;
-    };
-    for (int64_t row = 0; row < codes.size(); row++)
-        for (int64_t column = 0; column < n_columns - 1; column++) {
-            const int64_t c = row * n_columns + column + 1, above = c - n_columns;
-            if (row && same_bytes(buffer, first[c], last[c], first[above], last[above])) {
-                codes(row, column) = codes(row - 1, column);  // most often what stands above
-                continue;
-            }
-            if (n * 2 > table.size()) {  // make room, and put what is known in its new place
-                Space<int32_t, 1> larger(table.size() * 4);
-                larger.fill(-1);
-                table.swap(larger);
-                for (int64_t k = 0; k < n; k++) table[place_of(firsts[k])] = int32_t(k);
-            }
-            const int64_t slot = place_of(c);
-            if (table[slot] < 0) {
-                firsts[n] = int32_t(c);
-                table[slot] = int32_t(n++);
-            }
-            codes(row, column) = table[slot];
-        }
-    return n;
-}
-
-// The cells' bytes one after the other; offsets say where each begins.
-void copy_cells(U8 buffer, I64 first, I64 offsets, Out<uint8_t> data) {
-    for (int64_t c = 0; c + 1 < offsets.size(); c++)
-        for (int64_t i = offsets[c]; i < offsets[c + 1]; i++) data[i] = buffer[first[c] + i - offsets[c]];
+    state[0] = known.n, state[1] = n_bytes;
+    return k;
 }
 
 // Who gave any tag, into [sentences, annotators].
-void find_seen(I64 offsets, In<int32_t, 2> codes, Out<bool, 2> seen) {
+template <class Number>
+void find_seen(I64 offsets, In<Number, 2> codes, Out<bool, 2> seen) {
     for (int64_t s = 0; s + 1 < offsets.size(); s++)
         for (int64_t t = offsets[s]; t < offsets[s + 1]; t++)
             for (int64_t w = 0; w < codes.shape[1]; w++)
                 if (codes(t, w) >= 0) seen(s, w) = true;
 }
 
+// Which numbers stand in each column, into [columns, numbers + 1]; the last place is for negative ones. Returns how many
+// are too large.
+template <class Number>
+int64_t mark_numbers(In<Number, 2> codes, Out<bool, 2> used) {
+    const int64_t last = used.shape[1] - 1;
+    int64_t beyond = 0;
+    for (int64_t t = 0; t < codes.shape[0]; t++)
+        for (int64_t w = 0; w < codes.shape[1]; w++) {
+            const int64_t code = codes(t, w);
+            beyond += code >= last;
+            used(w, code < 0 || code >= last ? last : code) = true;
+        }
+    return beyond;
+}
+
 // Tags of each row, one row after the other.
-void read_columns(I64 offsets, In<int32_t, 2> codes, I64 sentence, I64 annotator, Out<int32_t> tags) {
+template <class Number>
+void read_columns(I64 offsets, In<Number, 2> codes, I32 sentence, I32 annotator, Out<Number> tags) {
     int64_t n = 0;
     for (int64_t r = 0; r < sentence.size(); r++)
         for (int64_t t = offsets[sentence[r]]; t < offsets[sentence[r] + 1]; t++) tags[n++] = codes(t, annotator[r]);

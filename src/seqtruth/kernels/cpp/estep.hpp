@@ -9,8 +9,9 @@ namespace {
 // As in kernels/estep.py.
 template <class Tag>
 struct Heard {
-    static constexpr int fields = 6;
-    Table table;  // [W * P * C, width]
+    static constexpr int fields = 7;
+    Table table;  // [W * P * C, width], or those of its rows that anybody uses
+    In<int32_t> where;  // [W * P * C], where each is, or nothing where all are there
     int64_t n_previous;
     int64_t n_tags;
     Table base;  // [1, width]
@@ -29,6 +30,28 @@ struct Said {
 };
 
 template <class Tag>
+INLINE int64_t row_of(const CrowdView<Tag>& crowd, int64_t r, int64_t i, int64_t at, int64_t n_previous, int64_t n_tags) {
+    int64_t row = crowd.row_annotator[r];
+    if (n_previous > 1) {
+        int64_t previous = i > 0 ? crowd.tags[at - 1] : -1;
+        row = row * n_previous + (previous >= 0 ? previous : crowd.grammar.outside);
+    }
+    return row * n_tags + crowd.tags[at];
+}
+
+// Marks the rows [W * P * C] that the tags of some sentences speak through.
+template <class Tag>
+void mark_rows(CrowdView<Tag> crowd, int64_t first, int64_t last, int64_t n_previous, int64_t n_tags, Out<bool> used) {
+    for (int64_t s = first; s < last; s++) {
+        const int64_t n = crowd.length(s);
+        int64_t at = crowd.tag_offsets[s];
+        for (int64_t r = crowd.sentence_rows[s]; r < crowd.sentence_rows[s + 1]; r++)
+            for (int64_t i = 0; i < n; i++, at++)
+                if (crowd.tags[at] >= 0) used[row_of(crowd, r, i, at, n_previous, n_tags)] = true;
+    }
+}
+
+template <class Tag>
 INLINE void find_rows(const CrowdView<Tag>& crowd, int64_t s, const Heard<Tag>& heard, const Said& said) {
     const int64_t n = crowd.length(s), first = crowd.sentence_rows[s], last = crowd.sentence_rows[s + 1];
     int64_t found = 0;
@@ -36,14 +59,9 @@ INLINE void find_rows(const CrowdView<Tag>& crowd, int64_t s, const Heard<Tag>& 
     for (int64_t i = 0; i < n; i++) {
         int64_t at = crowd.tag_offsets[s] + i;
         for (int64_t r = first; r < last; r++, at += n) {
-            int64_t tag = crowd.tags[at];
-            if (tag < 0) continue;
-            int64_t row = crowd.row_annotator[r];
-            if (heard.n_previous > 1) {
-                int64_t previous = i > 0 ? crowd.tags[at - 1] : -1;
-                row = row * heard.n_previous + (previous >= 0 ? previous : crowd.grammar.outside);
-            }
-            said.rows[found++] = row * heard.n_tags + tag;
+            if (crowd.tags[at] < 0) continue;
+            const int64_t row = row_of(crowd, r, i, at, heard.n_previous, heard.n_tags);
+            said.rows[found++] = heard.where.size() ? heard.where[row] : row;
         }
         said.ends[i + 1] = found;
     }

@@ -13,6 +13,7 @@
 namespace {
 
 typedef double Four __attribute__((vector_size(32)));
+typedef float FourFloats __attribute__((vector_size(16)));
 typedef int64_t FourLongs __attribute__((vector_size(32)));
 
 INLINE Four load(const double* from) {
@@ -22,6 +23,18 @@ INLINE Four load(const double* from) {
 }
 
 INLINE void store(double* to, Four value) { std::memcpy(to, &value, sizeof value); }
+
+// The same of numbers kept in single precision.
+INLINE Four load(const float* from) {
+    FourFloats found;
+    std::memcpy(&found, from, sizeof found);
+    return __builtin_convertvector(found, Four);
+}
+
+INLINE void store(float* to, Four value) {
+    FourFloats rounded = __builtin_convertvector(value, FourFloats);
+    std::memcpy(to, &rounded, sizeof rounded);
+}
 
 INLINE Four all(double value) { return Four{value, value, value, value}; }
 

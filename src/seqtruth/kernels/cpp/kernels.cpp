@@ -7,9 +7,11 @@
 #include "counting.hpp"
 #include "crf.hpp"
 #include "estep.hpp"
+#include "json_lines.hpp"
 #include "longtable.hpp"
 #include "span_decoding.hpp"
 #include "special.hpp"
+#include "text.hpp"
 #include "vote.hpp"
 
 namespace {
@@ -31,6 +33,7 @@ const Kernel TABLE[] = {
     KERNEL(best_chain_paths, best_chain_paths<double, int16_t>),
     KERNEL(smooth_chain, smooth_chain<float>),
     KERNEL(smooth_chain, smooth_chain<double>),
+    TAG_KERNEL(mark_rows),
     TAG_KERNEL(expect),
     TAG_KERNEL(best_crowd_paths),
     TAG_KERNEL(add_label_scores),
@@ -75,10 +78,14 @@ const Kernel TABLE[] = {
     PLAIN_KERNEL(sum_rows),
     PLAIN_KERNEL(turn_rows),
     PLAIN_KERNEL(residuals),
-    PLAIN_KERNEL(dot),
+    KERNEL(dot, dot<float>),
+    KERNEL(dot, dot<double>),
     PLAIN_KERNEL(add_vector),
-    PLAIN_KERNEL(add_dot),
-    PLAIN_KERNEL(differences),
+    KERNEL(add_dot, add_dot<float, float>),
+    KERNEL(add_dot, add_dot<float, double>),
+    KERNEL(add_dot, add_dot<double, double>),
+    KERNEL(differences, differences<float>),
+    KERNEL(differences, differences<double>),
     PLAIN_KERNEL(digamma),
     PLAIN_KERNEL(log_gamma),
     PLAIN_KERNEL(gamma_quantile),
@@ -91,12 +98,16 @@ const Kernel TABLE[] = {
     PLAIN_KERNEL(in_order_of_appearance),
     PLAIN_KERNEL(count_lines),
     PLAIN_KERNEL(find_lines),
+    PLAIN_KERNEL(find_not_utf8),
     PLAIN_KERNEL(count_cells),
-    PLAIN_KERNEL(find_cells),
-    PLAIN_KERNEL(number_cells),
-    PLAIN_KERNEL(copy_cells),
-    PLAIN_KERNEL(find_seen),
-    PLAIN_KERNEL(read_columns),
+    PLAIN_KERNEL(read_cells),
+    NUMBER_KERNEL(find_seen),
+    NUMBER_KERNEL(mark_numbers),
+    NUMBER_KERNEL(read_columns),
+    PLAIN_KERNEL(read_token_lines),
+    PLAIN_KERNEL(find_tokens),
+    PLAIN_KERNEL(encode_stretches),
+    PLAIN_KERNEL(read_span_lines),
 };
 
 }  // namespace

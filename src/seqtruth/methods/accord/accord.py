@@ -6,20 +6,24 @@ import logging
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from seqtruth.archive import within
+from seqtruth.engine import Parts
 from seqtruth.errors import ConvergenceWarning, DataWarning, ParameterError
 from seqtruth.methods.accord.calibration import (
     Lines,
     confirmed_lines,
-    finished,
     known_lines,
     raised_lines,
-    with_confidence,
 )
+from seqtruth.methods.accord.first_state import first_state
+from seqtruth.methods.accord.labeller import Labeller, final_sums, with_confidences
 from seqtruth.methods.accord.opinions import Opinion
+from seqtruth.methods.accord.options import HEARD
 from seqtruth.methods.accord.remembering import fitted_of
 from seqtruth.methods.accord.run import Run
 from seqtruth.methods.accord.span_choice import Decoded
@@ -27,9 +31,10 @@ from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.bayes.worker_models import information
 from seqtruth.methods.folds import check_folds
 from seqtruth.methods.loop import State, iterate
+from seqtruth.methods.marked import Marked
 from seqtruth.methods.predicting import Predicting
 from seqtruth.methods.reliability import check_reliability
-from seqtruth.methods.task import Decision, Outcome, Task
+from seqtruth.methods.task import Decide, Outcome, Task
 from seqtruth.predictors.tagger import Tagger
 
 DECODINGS = ("spans", "path")
@@ -45,7 +50,9 @@ class Accord(Predicting, Seeded):
     from the labels alone which kind it has before it. In order:
 
     1. **Copies** (:mod:`~seqtruth.methods.dependence`). Annotators who agree with each other, right or
-       wrong, far more than with anybody else count as one witness.
+       wrong, far more than with anybody else count as one witness. Where a few people hardly agree at all,
+       those whose marks cannot be learnt from the text are no witnesses
+       (:mod:`~seqtruth.methods.accord.learnable`).
     2. **Silence** (:mod:`~seqtruth.methods.abstention`). For each type: is a claim that only one source
        makes right often enough to be worth naming? Then the others' ``O`` is silence, not a vote; but an
        ``O`` beside one's own mark says where a span ends.
@@ -60,15 +67,22 @@ class Accord(Predicting, Seeded):
        trusts θ maximise the likelihood of what annotators said
        (:mod:`~seqtruth.methods.accord.trust`). Beside a tagger α = 1/2: annotators miss the same hard
        things, so five of them are fewer than five witnesses.
-    5. **Choice** (:mod:`~seqtruth.methods.accord.leave_one_out`). Which annotator model, whether the
-       tagger is heard, and whether the label chain is beside it, is decided by leaving out each annotator
-       and comparing the labels with theirs. Where only pairs overlap, a tagger must be clearly better.
-       Where annotators are no judges (silent sources, nobody overlaps), confusion matrices decide alone;
-       where there is next to nothing to learn from (fewer than 20 marked places), a vote.
+    5. **Choice** (:mod:`~seqtruth.methods.accord.leave_one_out`). Which annotator model or
+       mixture of both (:mod:`~seqtruth.methods.accord.options`), whether the tagger is heard, and whether
+       the label chain is beside it, is decided by leaving out each annotator and comparing the labels
+       with theirs. Where only pairs overlap, or people miss much, a tagger must be
+       clearly better. Where annotators are no judges (rules, nobody overlaps), confusion matrices decide
+       alone, and of types on which all sources are silent a tagger is heard where nobody speaks
+       (:mod:`~seqtruth.methods.accord.gaps`); what only one annotator saw has the benefit of the doubt;
+       where there is next to nothing to learn from (fewer than 40 marked places), a vote.
     6. **Labels** are the spans worth naming (:mod:`~seqtruth.kernels.span_decoding`); confidences are
        corrected, type by type, by what held-out annotators confirm
        (:mod:`~seqtruth.methods.accord.calibration`); silent sources cannot confirm each other, and spans
        of their types are taken to be right as often as is usual, cautiously.
+
+    On every engine the same: what is learnt about annotators is summed up over all parts, what is learnt by
+    example comes from all documents, or from a sample of them in a crowd of more than 400,000 tokens or
+    6,000,000 annotations (:mod:`seqtruth.engine.sample`, ``docs/scale.md``).
 
     What was found out is in ``result.provenance`` (``"chosen"``, ``"copies"``, ``"silence"``), and what
     a person should know before trusting the labels in ``result.warnings``.
@@ -78,7 +92,7 @@ class Accord(Predicting, Seeded):
     predictor : by word or object (:class:`~seqtruth.methods.predicting.Predicting`);
         members of an :class:`~seqtruth.predictors.Ensemble` are trusted each for itself. ``"auto"`` is,
         where there is text, the CRF, with the BiLSTM beside it where torch is installed and there are
-        2,000 sentences or more for it to learn from; None switches the prediction module off.
+        from 2,000 to 20,000 sentences for it to learn from; None switches the prediction module off.
     evidence : α; None means 0.5 beside a predictor and 1 without.
     chain : use the learnt label chain (off: legal or not is all it says).
     documents : hear the rest of the document.
@@ -104,6 +118,7 @@ class Accord(Predicting, Seeded):
     promises_legal: ClassVar[bool] = True
     usual_predictor: ClassVar[str] = "best"
     silence: ClassVar[str] = "finds"
+    adds_up: ClassVar[bool] = True
 
     abstain: str | None = "auto"
     evidence: float | None = None
@@ -139,7 +154,7 @@ class Accord(Predicting, Seeded):
             # the number of rounds is chosen, which is not a run cut short
             warnings.simplefilter("ignore", ConvergenceWarning)
             rules = task.rules(rounds, 0.0, "log evidence")
-            state, history = iterate(run.start, run.advance, rules, run.schema)
+            state, history = iterate(partial(first_state, run), run.advance, rules, run.schema)
         return outcome(run, state)._replace(history=replace(history, stop_reason="rounds"))
 
 
@@ -147,29 +162,42 @@ def outcome(run: Run, state: State, tagger: Tagger | None = None) -> Outcome:
     """Labels, confidences, annotators' weights and the tagger, which is trained where none is given."""
     name, opinion, scores = run.chosen(state)
     found = run.labels(name, opinion)
-    tagger = run.tagger(state, name, found.tags) if tagger is None else tagger
+    needed = run.task.tagger or run.applies or not run.usable.all()
+    if tagger is None and needed:
+        tagger = run.tagger(state, name, found.tags)
     judged = run.judge_unlabelled(tagger, found)
-    confusion = run.confusion(found.marginals)
     lines = _lines(run, name, opinion, found)
-    confidence = finished(found, lines.now, run.offsets, run.crowd.scheme, run.known)
-    for text in run.notices(name, found.tags, confusion):
-        warnings.warn(text, DataWarning, stacklevel=2)
-    labels = Decision(
-        found.tags,
-        with_confidence(found.marginals, found.tags, confidence.token),
-        judged,
-        confidence.span,
-        confidence.sentence,
-    )
-    prior = found.marginals.sum(axis=0, dtype=np.float64)
+    parts = run.task.parts
+    labeller = Labeller.of(run, state, name, lines.now, tagger) if run.applies else None
+    fitted = None
+    if parts.in_memory:
+        crowd, marked, known = parts.whole, run.told.marked, run.task.known
+        if labeller is not None:  # the sample was not everything
+            opinion, marked = labeller.opinion(crowd), Marked(crowd, known)
+            found = labeller.choose(crowd, opinion)
+            judged = labeller.judge_unlabelled(crowd, found)
+        sums = final_sums(marked, found)
+        labels: Decide = with_confidences(crowd, found, lines.now, judged, known)
+        fitted = fitted_of(run, state, name, opinion, sums, lines.first)
+    else:
+        assert labeller is not None
+        log.info("labelling all parts")
+        labels, sums = labeller, _seen(parts).add_up(labeller.sums)
+    confusion = run.confusion(sums["counts"])
+    against = int(sums["against"][0]) if name.endswith(HEARD) else 0
+    for notice in run.notices(confusion, against):
+        warnings.warn(notice, DataWarning, stacklevel=2)
     return Outcome(
-        labels,
-        information(confusion, prior),
-        tagger=tagger,
-        confusion=confusion.astype(np.float32),
-        fitted=fitted_of(run, state, name, opinion, found.marginals, lines.first),
-        notes=run.notes(name, scores),
-    )
+        labels, information(confusion, sums["prior"]), tagger=tagger,
+        confusion=confusion.astype(np.float32), fitted=fitted,
+        reads=parts.facts.has_text, notes=run.notes(name, scores),
+        judged=within(sums, "judged") or None,
+    )  # fmt: skip
+
+
+def _seen(parts: Parts) -> Parts:
+    """Parts with their text, where they have any."""
+    return parts.seeing_text() if parts.facts.has_text else parts
 
 
 class _Lines(NamedTuple):

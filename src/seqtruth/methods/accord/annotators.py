@@ -32,18 +32,23 @@ Minka (2000), Estimating a Dirichlet distribution.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from seqtruth.data.crowd import Crowd
 from seqtruth.data.scheme import Scheme
-from seqtruth.kernels.arrays import F64, I64, Bool
+from seqtruth.engine import Parts, Sums
+from seqtruth.kernels.arrays import F64, I64, Bool, Tags
 from seqtruth.kernels.chain import FORBIDDEN, Chain, Posterior, forward_backward
 from seqtruth.kernels.spans import OUTSIDE
 from seqtruth.kernels.special import digamma
 from seqtruth.methods.abstention import MOST_TYPES, Silence
 from seqtruth.methods.dependence import Copies
-from seqtruth.methods.marked import Marked
+from seqtruth.methods.marked import Marked, Totals
 
 #: ε: a label is given at random this often.
 SLIP = 0.05
@@ -84,6 +89,7 @@ class Told(NamedTuple):
     accuracy, strength : float64[W], reliabilities given by the user (nan: none), and the number of
         tokens they are worth.
     known : int64[A], true labels of marked tokens (-1: not known).
+    everywhere : sums over the whole crowd, where ``marked`` is of a sample.
     """
 
     marked: Marked
@@ -92,6 +98,7 @@ class Told(NamedTuple):
     accuracy: F64
     strength: float
     known: I64
+    everywhere: Totals | None = None
 
     @property
     def scheme(self) -> Scheme:
@@ -101,11 +108,68 @@ class Told(NamedTuple):
     def witness(self) -> F64:
         return self.copies.weight
 
+    @property
+    def totals(self) -> Totals:
+        """Sums over the marked tokens of the whole crowd."""
+        return self.marked.totals if self.everywhere is None else self.everywhere
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What was found out about a crowd, to be told of any part of it.
+
+    Parameters
+    ----------
+    copies, silence, accuracy, strength : as in :class:`Told`.
+    known : tag[T], labels given as true, of a crowd in memory.
+    """
+
+    copies: Copies
+    silence: Silence
+    accuracy: F64
+    strength: float
+    known: Tags | None = None
+
+    def on(self, part: Crowd) -> Told:
+        """The same of a part."""
+        marked = Marked(part, self.known)
+        known = known_of(marked, self.known)
+        return Told(marked, self.copies, self.silence, self.accuracy, self.strength, known)
+
+
+def known_of(marked: Marked, known: Tags | None) -> I64:
+    """int64[A]: true labels of marked tokens (-1: not known), from those of all tokens."""
+    of_marked = np.full(len(marked.at), -1) if known is None else known[marked.at]
+    return np.asarray(of_marked, np.int64)
+
 
 def first_vote(told: Told) -> F64:
     """float64[A, L]: shares of the votes, ``O`` weighed by the types that it would deny."""
+    speakers, silent = _votes(told)
+    return _known_shares(speakers, silent, told)
+
+
+def settled_vote(told: Told) -> F64:
+    """The same, where those who speak have settled by majority what they say: the winning label has
+    all their votes.
+
+    Were the losers' votes kept, EM could take their habit for the truth: two of five who always mark
+    the word before a name, too, explain everything that the other three say (these always leave it
+    out), and not the other way round (which words are marked besides, is chance).
+    """
+    speakers, silent = _votes(told)
+    most = speakers.max(axis=1, keepdims=True)
+    winners = (speakers >= most - 1e-9) & (speakers > 0)
+    share = winners / np.maximum(winners.sum(axis=1, keepdims=True), 1)
+    return _known_shares(share * speakers.sum(axis=1, keepdims=True), silent, told)
+
+
+def _votes(told: Told) -> tuple[F64, F64]:
+    """float64[A, L] and float64[A]: votes of those who mark something in the stretch, and of the ``O``
+    of those who do not."""
     marked, scheme = told.marked, told.marked.scheme
     votes = np.zeros((len(marked.at), len(scheme.labels)))
+    silent = np.zeros(len(marked.at))
     labels, border = marked.labels, marked.border
     weight = told.copies.weight[labels.annotator]
     np.add.at(votes, (labels.token, labels.tag), weight)
@@ -115,37 +179,87 @@ def first_vote(told: Told) -> F64:
         share = named / np.maximum(named.sum(axis=1, keepdims=True), 1e-12)
         beside = np.bincount(labels.token[border], weight[border], minlength=len(votes))
         by_type = (told.silence.first_weight, told.silence.border_weight)
-        silent, cut = (share @ np.append(one, 0.0)[scheme.type_of] for one in by_type)
-        votes[:, scheme.outside] = (votes[:, scheme.outside] - beside) * silent + beside * cut
+        against, cut = (share @ np.append(one, 0.0)[scheme.type_of] for one in by_type)
+        silent = (votes[:, scheme.outside] - beside) * against
+        votes[:, scheme.outside] = beside * cut
+    return votes, silent
+
+
+def _known_shares(speakers: F64, silent: F64, told: Told) -> F64:
+    """float64[A, L]: shares of all votes; what is known has all of them."""
+    votes = speakers.copy()
+    if told.scheme.outside >= 0:
+        votes[:, told.scheme.outside] += silent
     given = np.flatnonzero(told.known >= 0)
     votes[given] = 0.0
     votes[given, told.known[given]] = 1.0
     return np.asarray(votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-12))
 
 
-def learn_population(told: Told) -> Population:
-    """EM from the first vote."""
-    marked, scheme = told.marked, told.marked.scheme
-    posterior = first_vote(told)
-    pairs = _vote_pairs(marked, posterior)
+def learn_population(told: Told, parts: Parts, tell: Callable[[Crowd], Told]) -> Population:
+    """EM from the first vote: sums over the parts, in which annotators are learnt.
+
+    Parameters
+    ----------
+    told : of the crowd, or of a sample of it: what the posterior is wanted of.
+    parts : the crowd.
+    tell : what is known of a part.
+    """
+    scheme = told.scheme
+    sums = parts.add_up(partial(_expected, tell=tell, rates=None))
     slips = slips_of(scheme, told.silence.open)
-    misses = told.silence.open.any() and marked.breadth >= MOST_TYPES
+    misses = told.silence.open.any() and told.totals.breadth >= MOST_TYPES
     for _ in range(FEW_ROUNDS if misses else ROUNDS):
-        counts = marked.counts(posterior)
+        counts = sums["counts"]
         a = pseudo_counts(counts, told)
         table = log_table(a, slips, told.copies.weight)
-        prior = posterior.sum(axis=0) + 1.0
+        prior = sums["prior"] + 1.0
         if scheme.outside >= 0:
-            prior[scheme.outside] += marked.n_quiet
+            prior[scheme.outside] += sums["quiet"][0]
         prior /= prior.sum()
-        transition = (pairs + 5.0 * prior) * scheme.allowed
+        transition = (_all_pairs(sums, scheme) + 5.0 * prior) * scheme.allowed
         transition /= transition.sum(axis=1, keepdims=True)
-        found = marked_posterior(marked, table, prior, transition, told.known)
-        posterior = found.marginals.astype(np.float64)
-        pairs = _all_pairs(marked, found.transition.copy(), found.start, found.end)
-    value = np.array([found.log_normaliser.sum()])
+        rates = _Rates(table, prior, transition)
+        sums = parts.add_up(partial(_expected, tell=tell, rates=rates))
+    found = marked_posterior(told.marked, *rates, told.known)
     confusion = a / a.sum(axis=-1, keepdims=True)
-    return Population(table, confusion, transition, prior, posterior, value, counts)
+    return Population(
+        table, confusion, transition, prior, found.marginals.astype(np.float64),
+        sums["log_likelihood"], counts,
+    )  # fmt: skip
+
+
+class _Rates(NamedTuple):
+    """As a :class:`Population` has them."""
+
+    table: F64
+    prior: F64
+    transition: F64
+
+
+def _expected(part: Crowd, tell: Callable[[Crowd], Told], rates: _Rates | None) -> Sums:
+    """What a part's marked tokens teach, under given rates or (None) under the first vote."""
+    told = tell(part)
+    marked = told.marked
+    ends, quiet = marked.stretches, np.array([marked.n_quiet, len(marked.stretches) - 1])
+    value = np.zeros(1)
+    if rates is None:
+        posterior = settled_vote(told)
+        last = np.zeros(len(posterior), np.bool_)
+        last[ends[1:] - 1] = True
+        at = np.flatnonzero(~last)
+        # neighbouring labels, were they independent
+        inner = posterior[at].T @ posterior[at + 1]
+        begin, end = posterior[ends[:-1]].sum(axis=0), posterior[ends[1:] - 1].sum(axis=0)
+    else:
+        found = marked_posterior(marked, *rates, told.known)
+        posterior = found.marginals.astype(np.float64)
+        inner, begin, end = found.transition, found.start, found.end
+        value += found.log_normaliser.sum()
+    return {
+        "counts": marked.counts(posterior), "prior": posterior.sum(axis=0), "inner": inner,
+        "begin": begin, "end": end, "quiet": quiet, "log_likelihood": value,
+    }  # fmt: skip
 
 
 def marked_posterior(
@@ -295,21 +409,12 @@ def _relations(scheme: Scheme) -> I64:
     return np.asarray(out, np.int64)
 
 
-def _vote_pairs(marked: Marked, posterior: F64) -> F64:
-    """float64[L, L]: neighbouring labels, were they independent."""
-    last = np.zeros(len(posterior), np.bool_)
-    last[marked.stretches[1:] - 1] = True
-    at = np.flatnonzero(~last)
-    ends = marked.stretches
-    begin, end = posterior[ends[:-1]].sum(axis=0), posterior[ends[1:] - 1].sum(axis=0)
-    return _all_pairs(marked, posterior[at].T @ posterior[at + 1], begin, end)
-
-
-def _all_pairs(marked: Marked, inner: F64, begin: F64, end: F64) -> F64:
+def _all_pairs(sums: Sums, scheme: Scheme) -> F64:
     """Pairs inside the stretches, and those with the ``O`` around them."""
-    outside = marked.scheme.outside
+    inner, outside = sums["inner"].copy(), scheme.outside
     if outside >= 0:
-        inner[outside] += begin
-        inner[:, outside] += end
-        inner[outside, outside] += max(0, marked.n_quiet - len(marked.stretches))
+        inner[outside] += sums["begin"]
+        inner[:, outside] += sums["end"]
+        quiet, stretches = sums["quiet"]
+        inner[outside, outside] += max(0, quiet - stretches - 1)
     return inner

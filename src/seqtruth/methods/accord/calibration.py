@@ -37,11 +37,11 @@ from seqtruth.methods.accord.confirmation import (
     known_span_lines,
     logit,
     raised,
-    sigmoid,
     span_lines,
 )
 from seqtruth.methods.accord.span_choice import Decoded
 from seqtruth.methods.bayes.sequence_model import label_scores
+from seqtruth.methods.logistic import fit_logistic
 from seqtruth.metrics.span import judgeable, keep_spans, same_spans
 
 #: Gain and shift of each level but that of spans.
@@ -198,7 +198,7 @@ def confirmed_lines(
         others = others - (found.right & told.copies.leaders[who])
         said = SpanVerdicts(found.confidence, found.right, found.kind, who, others)
         # who never speaks of a type has no opinion on it
-        spans.append(said.where(told.marked.claims[who, found.kind] > 0))
+        spans.append(said.where(told.totals.claims[who, found.kind] > 0))
     return Lines(
         _pooled_line("token", tests["token"], crowd.n_annotators),
         _pooled_line("sentence", tests["sentence"], crowd.n_annotators),
@@ -320,31 +320,14 @@ def fit_line(
     weights: F64 | None = None,
     strength: float = STRENGTH,
 ) -> Line:
-    """Logistic regression on the logit of a confidence, by Newton's method with halved steps.
+    """Logistic regression on the logit of a confidence.
 
     A Gaussian prior around ``prior`` counts as much as ``strength`` verdicts; ``weights`` is how much
     each of them counts.
     """
     x = np.stack([logit(confidence), np.ones(len(confidence))], axis=1)
-    count = np.ones(len(confidence)) if weights is None else weights
     centre = np.array([prior.slope, prior.intercept])
-    w = centre.copy()
-
-    def loss(w: F64) -> float:
-        away = count @ np.logaddexp(0.0, np.where(right, -1.0, 1.0) * (x @ w))
-        return float(away + 0.5 * strength * ((w - centre) ** 2).sum())
-
-    for _ in range(30):
-        p = sigmoid(x @ w)
-        slope = x.T @ (count * (p - right)) + strength * (w - centre)
-        bend = (x * (count * p * (1.0 - p))[:, None]).T @ x + strength * np.eye(2)
-        step = np.linalg.solve(bend, slope)
-        now = loss(w)
-        while loss(w - step) > now * (1.0 + 1e-12) and np.abs(step).max() >= 1e-9:
-            step *= 0.5
-        w = w - step
-        if np.abs(step).max() < 1e-9:
-            break
+    w = fit_logistic(x, right, np.full(2, strength), centre, weights)
     if w[0] < 0.0:  # a confidence that misleads says nothing
         flat = np.full(len(right), 0.5)
         return fit_line(flat, right, Line(0.0, prior.intercept), weights, strength)

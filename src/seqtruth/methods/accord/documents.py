@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.scheme import Scheme
@@ -30,11 +31,34 @@ class Documents:
     ----------
     corpus : with text, or else nothing repeats.
     scheme : whose types are shared between repetitions.
+    common : words that are passed over (default: found in the corpus itself).
     """
 
-    def __init__(self, corpus: Corpus, scheme: Scheme) -> None:
+    def __init__(self, corpus: Corpus, scheme: Scheme, common: pa.Array | None = None) -> None:
         self.columns = scheme.type_of.astype(np.int64) + (1 if scheme.outside >= 0 else 0)
-        self.group, self.others = _groups(corpus)
+        #: Words that are passed over; a corpus that is too small to tell has None, and nothing repeats.
+        self.common: pa.Array | None = common
+        self.group = self.others = np.zeros(corpus.n_tokens, np.int64)
+        n_documents = len(np.unique(corpus.sentence_document))  # a part of a corpus lists them all
+        if corpus.tokens is None or not corpus.n_tokens:
+            return
+        if common is None and n_documents < FEWEST:
+            return
+        words = corpus.tokens.dictionary_encode()
+        if isinstance(words, pa.ChunkedArray):
+            words = words.combine_chunks()
+        word, n_words = np.asarray(words.indices, np.int64), len(words.dictionary)
+        document = np.repeat(corpus.sentence_document, np.diff(corpus.token_offsets))
+        pairs, group = np.unique(document.astype(np.int64) * n_words + word, return_inverse=True)
+        if common is None:
+            spread = np.bincount(pairs % n_words, minlength=n_words)
+            passed_over = spread > COMMON * n_documents
+            self.common = words.dictionary.filter(pa.array(passed_over))
+        else:
+            passed_over = np.asarray(pc.is_in(words.dictionary, common))
+        self.group = np.asarray(group, np.int64).reshape(-1)
+        others = np.bincount(self.group)[self.group] - 1
+        self.others = np.where(passed_over[word], 0, others)
 
     @property
     def repeat(self) -> bool:
@@ -63,22 +87,3 @@ class Documents:
         mean -= mean.max(axis=1, keepdims=True)
         mean[others == 0] = 0.0
         return np.asarray(mean[:, self.columns])
-
-
-def _groups(corpus: Corpus) -> tuple[I64, I64]:
-    """Number of each token's word in its document, and how many others there are like it."""
-    nothing = np.zeros(corpus.n_tokens, np.int64)
-    n_documents = len(np.unique(corpus.sentence_document))  # a part of a corpus lists them all
-    if corpus.tokens is None or n_documents < FEWEST or not corpus.n_tokens:
-        return nothing, nothing
-    words = corpus.tokens.dictionary_encode()
-    if isinstance(words, pa.ChunkedArray):
-        words = words.combine_chunks()
-    word = np.asarray(words.indices, np.int64)
-    n_words = len(words.dictionary)
-    document = np.repeat(corpus.sentence_document, np.diff(corpus.token_offsets)).astype(np.int64)
-    pairs, group = np.unique(document * n_words + word, return_inverse=True)
-    group = np.asarray(group, np.int64).reshape(-1)
-    spread = np.bincount(pairs % n_words, minlength=n_words)
-    others = np.bincount(group)[group] - 1
-    return group, np.where(spread[word] <= COMMON * n_documents, others, 0)

@@ -3,9 +3,9 @@
 Each annotator is left out in turn, labels are chosen from what the others and all other sources say,
 and compared with theirs: strict span F1, all annotators together. Tables and trusts stay as they are,
 so that this costs one pass of dynamic programming for each way to choose. Copies of the one left out
-are not heard either.
+are not heard either, and what nobody else saw is not judged: there nobody would be heard but a predictor.
 
-It cannot judge where silence is no vote: a rule that says nothing about a span has not denied it.
+Rules cannot judge: one that says nothing about a span has not denied it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from seqtruth.methods.abstention import MOST_TYPES, Silence
 from seqtruth.methods.accord.annotators import stretch_chain
 from seqtruth.methods.accord.opinions import Opinion
 from seqtruth.methods.dependence import Copies
-from seqtruth.methods.marked import Marked
+from seqtruth.methods.marked import Marked, Totals
 
 #: Differences of F1 below this do not count.
 STEP = 0.005
-#: Differences of F1 above this do where only pairs of annotators can be compared.
+#: Digits of F1 that are looked at at all.
+DIGITS = 3
+#: Differences of F1 above this do where annotators are poor judges.
 CLEARLY = 0.01
-#: Sources that cover less of a single type are no judges where nothing is known about silence.
-COVERS = 0.35
+#: Sources that cover less are no judges where silence is no vote or may be none; and the same where there
+#: is a single type, so that their breadth cannot tell people from rules.
+COVERS, COVERS_ONE = 0.2, 0.35
 
 
 class LeaveOneOut:
@@ -43,19 +46,21 @@ class LeaveOneOut:
     def __init__(self, marked: Marked, copies: Copies) -> None:
         self.marked, self.weight = marked, copies.weight
         labels, crowd = marked.labels, marked.crowd
-        place = marked.at[labels.token]
+        witness = labels.token * crowd.n_annotators + copies.witness[labels.annotator]
+        number, together = np.unique(witness, return_inverse=True)
+        voices = np.bincount(number // max(crowd.n_annotators, 1), minlength=len(marked.at))
+        #: int64[E']: labels that can be judged: somebody else saw the token.
+        self.at = np.flatnonzero(voices[labels.token] > 1)
+        self.annotator = labels.annotator[self.at]
+        place = marked.at[labels.token[self.at]]
         sentence = np.searchsorted(crowd.corpus.token_offsets, place, side="right")
         first = np.ones(len(place), np.bool_)
         first[1:] = (
-            (np.diff(labels.annotator) != 0) | (np.diff(place) != 1) | (np.diff(sentence) != 0)
+            (np.diff(self.annotator) != 0) | (np.diff(place) != 1) | (np.diff(sentence) != 0)
         )
         self.offsets = np.append(np.flatnonzero(first), len(place)).astype(np.int64)
-        self.theirs = self._spans(labels.tag)
-        witness = copies.witness
-        self.together: I64 | None = None
-        if copies.groups:
-            key = labels.token * crowd.n_annotators + witness[labels.annotator]
-            self.together = np.unique(key, return_inverse=True)[1].reshape(-1)
+        self.theirs = self._spans(labels.tag[self.at])
+        self.together: I64 | None = together.reshape(-1) if copies.groups else None
 
     def f1(self, opinion: Opinion) -> float:
         """Strict span F1 of labels chosen without the one who judges them."""
@@ -65,8 +70,8 @@ class LeaveOneOut:
         if self.together is not None:
             own = _sum_by(own, self.together)[self.together]
         chain = stretch_chain(opinion.chain.transition, scheme)
-        tags = viterbi(scores[marked.labels.token] - own, self.offsets, chain)
-        mine, who = self._spans(tags)
+        without = scores[marked.labels.token[self.at]] - own[self.at]
+        mine, who = self._spans(viterbi(without, self.offsets, chain))
         n = marked.crowd.n_annotators
         hits = np.bincount(who[np.isin(mine, self.theirs[0])], minlength=n)
         named = np.bincount(who, minlength=n) + np.bincount(self.theirs[1], minlength=n)
@@ -80,41 +85,47 @@ class LeaveOneOut:
         begin, end = first + found.start, first + found.end
         n_types = max(1, len(self.marked.scheme.types))
         key = (begin * (len(tags) + 1) + end) * n_types + found.type.astype(np.int64)
-        return key.astype(np.int64), self.marked.labels.annotator[begin]
+        return key.astype(np.int64), self.annotator[begin]
 
 
-def may_judge(marked: Marked, silence: Silence) -> bool:
+def may_judge(totals: Totals, silence: Silence) -> bool:
     """Can annotators who are left out judge labels?
 
-    Not where most of what is claimed is of types on which silence is no vote, nor where nobody
-    overlaps, nor where it is not known what silence means and each speaks of few types only.
+    Not where nobody overlaps. Where most of what is claimed is of types on which silence is no vote, or
+    where it is not known what silence means, only if these seem to be people who miss much: each speaks
+    of most types (or there is one only), and they find a good part of what others find.
     """
-    if (marked.voices < 2).all():
+    if not totals.overlap:
         return False
-    claims = marked.claims.sum(axis=0)
-    if (claims * (silence.open & silence.known)).sum() > 0.5 * claims.sum():
-        return False
-    if silence.known.any():
+    if silence.known.any() and not mostly_open(totals, silence):
         return True
-    if len(marked.scheme.types) > 1:
-        return marked.breadth >= MOST_TYPES
-    return bool(np.average(silence.coverage.mean(axis=0), weights=claims + 1e-9) >= COVERS)
+    claims = totals.claims.sum(axis=0)
+    covers = float(np.average(silence.coverage.mean(axis=0), weights=claims + 1e-9))
+    if len(claims) == 1:
+        return covers >= COVERS_ONE
+    return totals.breadth > MOST_TYPES and (covers >= COVERS or not silence.known.any())
 
 
-def choose(scores: Mapping[str, float], heard: str, pairs: bool = False) -> str:
-    """The option to believe, by the F1 of each.
+def mostly_open(totals: Totals, silence: Silence) -> bool:
+    """Whether most of what is claimed is of types that are known to be open."""
+    claims = totals.claims.sum(axis=0)
+    return bool((claims * (silence.open & silence.known)).sum() > 0.5 * claims.sum())
+
+
+def choose(scores: Mapping[str, float], heard: str, cautious: bool = False) -> str:
+    """The option to believe, by the F1 of each; the first of equals, which is the simplest.
 
     A predictor is heard unless annotators contradict it (its best option is more than :data:`STEP`
     below the best without it): they miss the same hard things, which a predictor finds and they
-    cannot confirm. Beside it stands one of the annotators' models, not their mean, which annotators like
-    better than it deserves: the one that is better with the predictor.
+    cannot confirm. Beside it stands the model of the annotators, or the mixture of both, that is best
+    with it.
 
     Parameters
     ----------
     scores : F1 by name.
     heard : ending of the names of options with a predictor.
-    pairs : nothing is judged by three, so that nobody knows what annotators miss together; a predictor
-        must then be better by :data:`CLEARLY`.
+    cautious : nothing is judged by three, or annotators miss much, so that little is known of what they
+        miss together; a predictor must then be better by :data:`CLEARLY`.
 
     Examples
     --------
@@ -123,12 +134,13 @@ def choose(scores: Mapping[str, float], heard: str, pairs: bool = False) -> str:
     >>> choose({"confusion": 0.7, "sequential": 0.6, "confusion+p": 0.65, "sequential+p": 0.6}, "+p")
     'confusion'
     """
+    scores = {name: round(f1, DIGITS) for name, f1 in scores.items()}
     with_it = [name for name in scores if name.endswith(heard)]
     without = [name for name in scores if name not in with_it]
     best = max(without, key=scores.__getitem__)
-    least = scores[best] + (CLEARLY if pairs else -STEP)
+    least = scores[best] + (CLEARLY if cautious else -STEP)
     if with_it and max(scores[name] for name in with_it) >= least:
-        return max((n for n in with_it if n != "both" + heard), key=scores.__getitem__)
+        return max(with_it, key=scores.__getitem__)
     return best
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from seqtruth.kernels.arrays import F64, Tags
 from seqtruth.methods.accord.annotators import Told
+from seqtruth.methods.marked import Marked
 from seqtruth.plural import count
 
 #: An annotator who says another type this often, and was seen this often, has switched labels.
@@ -14,15 +15,15 @@ MOSTLY, OFTEN = 0.6, 20
 NAMED = 5
 
 
-def all_notices(told: Told, tags: Tags, confusion: F64, heard: bool) -> list[str]:
+def all_notices(told: Told, confusion: F64, against: int) -> list[str]:
     """Everything there is to say.
 
     Parameters
     ----------
     told : what is known of the annotators.
-    tags : tag[T], the labels chosen.
     confusion : float64[W, L, C], P(label given | label chosen).
-    heard : whether a predictor took part.
+    against : tokens that a predictor labelled although no annotator marks them
+        (:func:`against_all`).
     """
     said = [told.silence.sentence()] if told.silence.found else []
     if told.silence.open.any():
@@ -37,20 +38,28 @@ def all_notices(told: Told, tags: Tags, confusion: F64, heard: bool) -> list[str
     said += [group.sentence() for group in told.copies.groups[:NAMED]]
     if len(told.copies.groups) > NAMED:
         said.append(f"{len(told.copies.groups) - NAMED} more groups of copies were found")
+    if told.copies.noise:
+        said.append(
+            f"{', '.join(told.copies.noise)}: nobody confirms their marks, and these follow nothing in the"
+            " text; they are not heard"
+        )
     said += _overlap(told)
     said += _single_speakers(told)
     said += _switched(told, confusion)
-    if heard:
-        said += _against_all(told, tags)
+    if against:
+        said.append(
+            f"{count(against, 'token')} {'is' if against == 1 else 'are'} labelled by the predictor"
+            " although no annotator marks them"
+        )
     return said
 
 
 def _overlap(told: Told) -> list[str]:
     """Is there anything to compare annotators by?"""
-    marked, n = told.marked, told.marked.crowd.n_annotators
-    if n < 2 or not len(marked.at):
+    totals, annotators = told.totals, told.marked.crowd.annotators
+    if len(annotators) < 2 or not totals.spoken.any():
         return []
-    if (marked.voices < 2).all():
+    if not totals.overlap:
         return [
             "no marked token was labelled by two annotators: nothing can be learnt about"
             " reliabilities, labels are taken as they are and confidences are guesses"
@@ -62,10 +71,7 @@ def _overlap(told: Told) -> list[str]:
         ]
     else:
         said = []
-    shared = marked.voices[marked.labels.token] > 1
-    alone = np.bincount(marked.labels.annotator[shared], minlength=n) == 0
-    spoke = np.bincount(marked.labels.annotator, minlength=n) > 0
-    names = [marked.crowd.annotators[j] for j in np.flatnonzero(alone & spoke)]
+    names = [annotators[j] for j in np.flatnonzero((totals.shared == 0) & (totals.spoken > 0))]
     if names:
         listed = ", ".join(names[:NAMED]) + (" and others" if len(names) > NAMED else "")
         said += [
@@ -82,7 +88,7 @@ def _single_speakers(told: Told) -> list[str]:
         return []
     said = []
     for k, name in enumerate(marked.scheme.types):
-        who = np.flatnonzero(marked.claims[:, k])
+        who = np.flatnonzero(told.totals.claims[:, k])
         if len(who) == 1:
             said.append(
                 f"only {marked.crowd.annotators[who[0]]} speaks of {name}: nobody can confirm it"
@@ -105,7 +111,7 @@ def _switched(told: Told, confusion: F64) -> list[str]:
     types[inside, scheme.type_of[inside]] = 1.0
     share = np.einsum("wlc,lk,cm->wkm", confusion, types / np.maximum(types.sum(axis=0), 1), types)
     for j, k, m in np.argwhere(share > MOSTLY):
-        if k != m and marked.claims[j, m] >= OFTEN:
+        if k != m and told.totals.claims[j, m] >= OFTEN:
             said.append(
                 f"{marked.crowd.annotators[j]} mostly says {scheme.types[m]} where the result has"
                 f" {scheme.types[k]}: they may have switched the labels"
@@ -113,16 +119,12 @@ def _switched(told: Told, confusion: F64) -> list[str]:
     return said[:NAMED]
 
 
-def _against_all(told: Told, tags: Tags) -> list[str]:
-    """Tokens labelled although no annotator marks them."""
+def against_all(marked: Marked, tags: Tags) -> int:
+    """How many tokens are labelled although no annotator marks them."""
+    if marked.scheme.outside < 0:
+        return 0
     quiet = np.ones(len(tags), np.bool_)
-    quiet[told.marked.at] = False
-    seen = np.repeat(told.marked.crowd.covered, np.diff(told.marked.crowd.corpus.token_offsets))
-    named = (tags >= 0) & (tags != told.marked.scheme.outside)
-    n = int((quiet & seen & named).sum())
-    if not n or told.marked.scheme.outside < 0:
-        return []
-    return [
-        f"{count(n, 'token')} {'is' if n == 1 else 'are'} labelled by the predictor although no"
-        " annotator marks them"
-    ]
+    quiet[marked.at] = False
+    seen = np.repeat(marked.crowd.covered, np.diff(marked.crowd.corpus.token_offsets))
+    named = (tags >= 0) & (tags != marked.scheme.outside)
+    return int((quiet & seen & named).sum())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,14 @@ from seqtruth.fitted import Source
 from seqtruth.kernels.arrays import F32, F64, Tags
 from seqtruth.kernels.chain import FORBIDDEN, Chain, forward_backward
 from seqtruth.methods.abstention import Silence
-from seqtruth.methods.accord.annotators import CHAIN, Population, stretch_chain, tempered
+from seqtruth.methods.accord.annotators import (
+    CHAIN,
+    Population,
+    Told,
+    first_vote,
+    stretch_chain,
+    tempered,
+)
 from seqtruth.methods.accord.documents import Documents
 from seqtruth.methods.accord.trust import LEAST, Beliefs, learn_trust, log_evidence
 from seqtruth.methods.bayes.sequence_model import label_scores
@@ -25,8 +33,10 @@ CHAIN_TRUST, PREDICTOR_TRUST, DOCUMENT_TRUST = 0.5, 1.0, 0.5
 PASSES = 2
 #: Log score of a label that nobody gives, where annotators alone decide.
 UNHEARD = -40.0
-#: Name of the document among the sources.
-DOCUMENT = "document"
+#: Names of the document, and of what a label gains that nobody else could contradict, among the sources.
+DOCUMENT, UNCONTRADICTED = "document", "uncontradicted"
+#: Log score that a label gains where only one annotator looked.
+BENEFIT = 1.0
 
 
 class Opinion(NamedTuple):
@@ -66,22 +76,56 @@ def annotators_alone(
         usual_chain = stretch_chain(tempered(population.transition, scheme), scheme)
         chain = usual_chain._replace(end=chain.end)
     said = Source("usual", 1.0, others.astype(np.float32))
-    return Opinion(population.table, share, others, chain, (said,))
+    opinion = Opinion(population.table, share, others, chain, (said,))
+    return with_benefit_of_doubt(opinion, marked)
 
 
-def average(a: Opinion, b: Opinion) -> Opinion:
-    """Both, their log scores averaged."""
-    chain = Chain(*(np.sqrt(x * y) for x, y in zip(a.chain, b.chain, strict=True)))
-    table = np.ascontiguousarray(0.5 * (a.table + b.table))
-    sources = tuple(_mean(x, y) for x, y in zip(a.sources, b.sources, strict=True))
-    return Opinion(table, a.share, 0.5 * (a.others + b.others), chain, sources)
+def with_benefit_of_doubt(opinion: Opinion, marked: Marked) -> Opinion:
+    """Believe annotators a little more where nobody else looked.
+
+    How reliable they are was learnt where others did. Elsewhere EM and predictors would only confirm
+    their own doubts, and the labels could be worse than what went in.
+    """
+    labels = marked.labels
+    alone = np.flatnonzero((marked.voices == 1)[labels.token])
+    if not len(alone):
+        return opinion
+    gain = np.zeros(opinion.others.shape, np.float32)
+    gain[marked.at[labels.token[alone]], labels.tag[alone]] = 1.0
+    sources = (*opinion.sources, Source(UNCONTRADICTED, BENEFIT, gain))
+    return opinion._replace(others=opinion.others + BENEFIT * gain, sources=sources)
 
 
-def _mean(a: Source, b: Source) -> Source:
-    trust = 0.5 * (a.trust + b.trust)
-    if a.evidence is b.evidence:
-        return Source(a.name, trust, a.evidence)
-    both = (a.trust * a.evidence + b.trust * b.evidence) / max(2.0 * trust, 1e-12)
+def vote(told: Told) -> Opinion:
+    """All annotators equally reliable; copies and silence understood."""
+    crowd, outside = told.marked.crowd, told.scheme.outside
+    n = crowd.n_labels
+    others = np.zeros((crowd.n_tokens, n))
+    if outside >= 0:
+        others[:] = UNHEARD
+        others[:, outside] = 0.0
+    others[told.marked.at] = np.log(np.maximum(first_vote(told), 1e-9))
+    nobody = np.zeros((crowd.n_annotators, 1, n, n))
+    return Opinion(nobody, 1.0, others, Chain.legal(crowd.scheme.grammar))
+
+
+def blend(a: Opinion, b: Opinion, weight: float) -> Opinion:
+    """Both, their log scores averaged, those of ``b`` with a weight between 0 and 1."""
+    chain = Chain(*(x ** (1 - weight) * y**weight for x, y in zip(a.chain, b.chain, strict=True)))
+    sources = tuple(_blended(x, y, weight) for x, y in zip(a.sources, b.sources, strict=True))
+    others = (1 - weight) * a.others + weight * b.others
+    return Opinion(blend_tables(a.table, b.table, weight), a.share, others, chain, sources)
+
+
+def blend_tables(a: F64, b: F64, weight: float) -> F64:
+    """float64[W, P, C, L]: log tables averaged, those of ``b`` with a weight."""
+    return np.ascontiguousarray((1 - weight) * a + weight * b)
+
+
+def _blended(a: Source, b: Source, weight: float) -> Source:
+    mine, theirs = (1 - weight) * a.trust, weight * b.trust
+    trust = mine + theirs
+    both = (mine * a.evidence + theirs * b.evidence) / max(trust, 1e-12)
     return Source(a.name, trust, both.astype(np.float32))
 
 
@@ -101,14 +145,19 @@ class Settled(NamedTuple):
     opinion : with the document.
     posterior : float32[T, L], of labels without the document, which would be heard twice by who
         learns from it.
-    value : log likelihood of the annotators' evidence.
-    trust : of chain, predictors and document.
+    value : log likelihood of the annotators' evidence (nan where trusts were given).
+    trusts : of chain, predictors and document, one for each pass.
     """
 
     opinion: Opinion
     posterior: F32
     value: float
-    trust: F64
+    trusts: tuple[F64, ...]
+
+    @property
+    def trust(self) -> F64:
+        """Of chain, predictors and document, in the end."""
+        return self.trusts[-1]
 
 
 class Sources:
@@ -119,7 +168,8 @@ class Sources:
     crowd : the annotations.
     known : tag[T], labels known beforehand.
     names : of the predictors.
-    chain, documents, trust, seed : as :class:`~seqtruth.methods.accord.accord.Accord` has them.
+    chain, trust, seed : as :class:`~seqtruth.methods.accord.accord.Accord` has them.
+    documents : the repeated words, where they are heard.
     """
 
     def __init__(
@@ -128,20 +178,34 @@ class Sources:
         known: Tags | None,
         names: Sequence[str],
         chain: bool,
-        documents: bool,
+        documents: Documents | None,
         trust: bool,
         seed: int,
     ) -> None:
         self.crowd, self.known, self.names, self.seed = crowd, known, names, seed
-        self.use_chain, self.learn = chain, trust
-        found = Documents(crowd.corpus, crowd.scheme) if documents else None
-        self.documents = found if found is not None and found.repeat else None
+        self.use_chain, self.learn, self.documents = chain, trust, documents
+
+    @cached_property
+    def _marked(self) -> Marked:
+        return Marked(self.crowd, self.known)
 
     def settle(
-        self, model: Model, predictions: list[F32], share: float, chained: bool = True
+        self,
+        model: Model,
+        predictions: list[F32],
+        share: float,
+        chained: bool = True,
+        given: Sequence[F64] | None = None,
     ) -> Settled:
-        """Hear predictors (their probabilities, float32[T, L] each) beside a model of the annotators;
-        without the label chain where not ``chained``."""
+        """Hear predictors beside a model of the annotators.
+
+        Parameters
+        ----------
+        model, share : the annotators', and how much they count.
+        predictions : the predictors' probabilities, float32[T, L] each.
+        chained : hear the label chain.
+        given : trusts for each pass, as they were learnt elsewhere.
+        """
         scheme = self.crowd.scheme
         chain = Chain(
             model.chain[-1].copy(), model.chain[:-1].copy(), scheme.end.astype(np.float64)
@@ -152,7 +216,9 @@ class Sources:
         n = len(predictions)
         first = np.array([CHAIN_TRUST, *[PREDICTOR_TRUST] * n])
         beliefs = Beliefs(chain, tuple(log_opinion(said) for said in predictions), first)
-        beliefs, value = self._trusted(beliefs, heard)
+        passes = iter(given) if given is not None else None
+        beliefs, value = self._trusted(beliefs, heard, passes)
+        trusts = [beliefs.trust]
         if self.documents is not None:
             for _ in range(PASSES):
                 trust = beliefs.trust
@@ -160,7 +226,8 @@ class Sources:
                     trust = np.append(trust, DOCUMENT_TRUST)
                 said = self.documents.evidence(self._posterior(beliefs, heard))
                 beliefs = Beliefs(chain, (*beliefs.features[:n], said), trust)
-                beliefs, value = self._trusted(beliefs, heard)
+                beliefs, value = self._trusted(beliefs, heard, passes)
+                trusts.append(beliefs.trust)
         taught = Beliefs(chain, beliefs.features[:n], beliefs.trust[: 1 + n])
         others = beliefs.scores(np.zeros_like(heard))
         sources = tuple(
@@ -170,9 +237,18 @@ class Sources:
             )
         )
         opinion = Opinion(model.table, share, others, beliefs.tempered_chain(), sources)
-        return Settled(opinion, self._posterior(taught, heard), value, beliefs.trust)
+        opinion = with_benefit_of_doubt(opinion, self._marked)
+        # where trusts are given, nobody learns from the posterior
+        posterior = (
+            self._posterior(taught, heard) if given is None else np.zeros((0, 0), np.float32)
+        )
+        return Settled(opinion, posterior, value, tuple(trusts))
 
-    def _trusted(self, beliefs: Beliefs, heard: F64) -> tuple[Beliefs, float]:
+    def _trusted(
+        self, beliefs: Beliefs, heard: F64, given: Iterator[F64] | None
+    ) -> tuple[Beliefs, float]:
+        if given is not None:
+            return beliefs._replace(trust=next(given)), np.nan
         known = None if self.known is None else clamp(np.zeros_like(heard), self.known)
         if not self.learn:
             offsets = self.crowd.corpus.token_offsets

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seqtruth.data.scheme import Scheme
+from seqtruth.engine import Sums
 from seqtruth.fitted import Fitted
-from seqtruth.kernels.arrays import F32, F64, Bool
+from seqtruth.kernels.arrays import F64, Bool
 from seqtruth.methods.accord.calibration import Lines
 from seqtruth.methods.accord.confirmation import Line
 from seqtruth.methods.accord.opinions import Opinion
+from seqtruth.methods.accord.options import GAPS
 from seqtruth.methods.loop import State
 
 if TYPE_CHECKING:
@@ -23,16 +25,21 @@ SEQUENTIAL_SUMS = ("annotators", "start", "transition")
 
 
 def fitted_of(
-    run: Run, state: State, name: str, opinion: Opinion, marginals: F32, lines: Lines | None
+    run: Run, state: State, name: str, opinion: Opinion, final: Sums, lines: Lines | None
 ) -> Fitted | None:
-    """The model behind the option ``name``; None for a plain vote, which learns nothing."""
+    """The model behind the option ``name``; None for a plain vote, which learns nothing.
+
+    Parameters
+    ----------
+    opinion : of the whole crowd, as all sizes here are.
+    final : ``counts`` and ``prior`` under the labels that were chosen.
+    """
     if name == "vote":
         return None
     told, method = run.told, run.method
-    final = told.marked.counts(marginals[told.marked.at].astype(np.float64))
     sums: dict[str, np.ndarray] = {
-        "final/counts": final,
-        "final/prior": marginals.sum(axis=0, dtype=np.float64),
+        "final/counts": final["counts"],
+        "final/prior": final["prior"],
         "accuracy": told.accuracy,
         "witness": told.copies.weight,
         "open": told.silence.open.astype(np.int8),
@@ -41,6 +48,8 @@ def fitted_of(
         sums |= {part: state[f"population/{part}"] for part in ("counts", "transition", "prior")}
     if name.startswith(("sequential", "both")):
         sums |= {f"sequential/{part}": state[f"sums/{part}"] for part in SEQUENTIAL_SUMS}
+    if name == GAPS:
+        sums["gap_shift"] = run.gap_shift(state)
     if lines is not None:
         sums["lines"] = np.array(
             [
@@ -56,7 +65,7 @@ def fitted_of(
     }
     usual = np.zeros(run.crowd.n_labels)
     return Fitted(
-        "accord", opinion.table, opinion.share, opinion.chain, usual, opinion.sources, run.known,
+        "accord", opinion.table, opinion.share, opinion.chain, usual, opinion.sources, run.task.known,
         sums, settings,
     )  # fmt: skip
 

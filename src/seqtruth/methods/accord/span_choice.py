@@ -10,7 +10,7 @@ from seqtruth.data.corpus import Corpus
 from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import extract
-from seqtruth.kernels.arrays import F32, F64, I64, Tags
+from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
 from seqtruth.kernels.chain import Chain, forward_backward, viterbi
 from seqtruth.kernels.span_decoding import choose_spans
 from seqtruth.kernels.spans import BEGIN, END, INSIDE, SINGLE
@@ -77,6 +77,38 @@ def keep_known(
     found.tags[at], found.span[at] = path.tags, path.span
     found.tags[:] = np.where(known >= 0, known, found.tags)
     return found
+
+
+def worth_naming(
+    scores: F64,
+    offsets: I64,
+    chain: Chain,
+    scheme: Scheme,
+    threshold: float | None,
+    known: Tags | None,
+) -> Decoded:
+    """:func:`best_spans`, known labels kept (:func:`keep_known`)."""
+    found = best_spans(scores, offsets, chain, scheme, threshold)
+    return keep_known(found, scores, offsets, chain, scheme, known)
+
+
+def judge_unlabelled(
+    tagger: Tagger | None, corpus: Corpus, labelled: Bool, found: Decoded, threshold: float | None
+) -> Bool:
+    """Let a tagger label, in ``found``, sentences that nobody did; bool[S]: which.
+
+    Parameters
+    ----------
+    labelled : bool[S], those that somebody did.
+    """
+    blank: Bool = ~labelled & (np.diff(corpus.token_offsets) > 0)
+    if tagger is None or not blank.any():
+        return np.zeros(len(blank), np.bool_)
+    places = np.flatnonzero(blank)
+    at = gather(corpus.token_offsets, places)[1]
+    for mine, theirs in zip(found, tagged(tagger, corpus[places], threshold), strict=True):
+        mine[at] = theirs
+    return blank
 
 
 def tagged(tagger: Tagger, corpus: Corpus, threshold: float | None) -> Decoded:

@@ -79,21 +79,25 @@ def learn_trust(
     heard, given = evidence[at], None if known is None else known[at]
     first = np.log(beliefs.trust)
     part = corpus.n_tokens / max(len(at), 1)
+    values: dict[bytes, float] = {}  # at the last place, where the search mostly ends
 
     def loss(x: F64) -> tuple[float, F64]:
         if not (np.abs(x) < FARTHEST).all():  # the line search turns back
             return float("inf"), np.zeros_like(x)
         trust = np.exp(x)
         value, slope = log_evidence(Beliefs(beliefs.chain, features, trust), heard, offsets, given)
+        values.clear()
+        values[x.tobytes()] = value
         away = x - first
         return (
             (0.5 * float(away @ away) - value) / len(offsets),
             (away - trust * slope) / len(offsets),
         )
 
-    trust = np.exp(minimise(loss, first.copy(), max_iter=30, tol=1e-6))
-    value, _ = log_evidence(Beliefs(beliefs.chain, features, trust), heard, offsets, given)
-    return Learnt(trust, value * part)
+    found = minimise(loss, first.copy(), max_iter=30, tol=1e-6)
+    if found.tobytes() not in values:
+        loss(found)
+    return Learnt(np.exp(found), values[found.tobytes()] * part)
 
 
 def log_evidence(

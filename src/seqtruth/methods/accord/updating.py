@@ -34,7 +34,17 @@ from seqtruth.methods.accord.calibration import (
     with_confidence,
 )
 from seqtruth.methods.accord.documents import Documents
-from seqtruth.methods.accord.opinions import DOCUMENT, annotators_alone, clamp, log_opinion
+from seqtruth.methods.accord.first_state import first_state
+from seqtruth.methods.accord.gaps import with_gaps
+from seqtruth.methods.accord.opinions import (
+    DOCUMENT,
+    UNCONTRADICTED,
+    annotators_alone,
+    blend_tables,
+    clamp,
+    log_opinion,
+)
+from seqtruth.methods.accord.options import sequential_weight
 from seqtruth.methods.accord.remembering import SEQUENTIAL_SUMS, Remembered, lines_of
 from seqtruth.methods.accord.run import Run
 from seqtruth.methods.accord.span_choice import Decoded, best_spans, keep_known, tagged
@@ -99,13 +109,14 @@ def update(fitted: Fitted, change: Change, reach: str, method: Accord) -> Update
 
 def _settled(fitted: Fitted, change: Change, method: Accord) -> Updated:
     """All that a fit does but train the predictors, whose opinions stand."""
-    heard = [source for source in fitted.sources if source.name not in (DOCUMENT, USUAL)]
+    heard = _predictors(fitted)
     predictor = change.tagger.predictor if heard and change.tagger is not None else None
     known = change.known_after if (change.known_after >= 0).any() else None
-    run = Run(replace(method, predictor=predictor), Task(MemoryParts(change.after), known))
-    state = run.start()
-    if run.hears:
-        state |= {f"opinion{m}": np.exp(source.evidence) for m, source in enumerate(heard)}
+    task = Task(MemoryParts(change.after), known)
+    run = Run(replace(method, predictor=predictor), task, sampled=False)
+    state = first_state(run)
+    if run.teaches:
+        state |= {f"opinion{m}": _opinion(source.evidence) for m, source in enumerate(heard)}
     found = outcome(run, state, change.tagger)
     assert isinstance(found.labels, Decision)
     assert found.confusion is not None
@@ -115,6 +126,12 @@ def _settled(fitted: Fitted, change: Change, method: Accord) -> Updated:
     return Updated(
         now, every_sentence(change), found.labels, found.weight, found.confusion, found.notes
     )
+
+
+def _opinion(evidence: F32) -> F32:
+    """float32[T, L]: probabilities from a predictor's log evidence."""
+    e = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+    return np.asarray(e / e.sum(axis=1, keepdims=True), np.float32)
 
 
 # --- annotators ---------------------------------------------------------------------------------------
@@ -128,14 +145,12 @@ def _tables(fitted: Fitted, change: Change, told: Remembered) -> tuple[dict[str,
         sums["counts"] = counts
         tables.append(_table(counts, told))
     if option.startswith(("sequential", "both")):
-        found, state = _sequential(fitted, change, told)
+        found, table = _sequential(fitted, change, told)
         sums |= {f"sequential/{name}": found[name] for name in SEQUENTIAL_SUMS}
-        model = _sequential_on(change.after[change.touched[:0]], None, told)
-        weighed = model.tables(state).annotators * told.witness[:, None, None, None]
-        tables.append(weighed)
+        tables.append(table * told.witness[:, None, None, None])
     if len(tables) == 1:
         return sums, tables[0]
-    return sums, np.ascontiguousarray(0.5 * (tables[0] + tables[1]))
+    return sums, blend_tables(tables[0], tables[1], sequential_weight(option))
 
 
 def _table(counts: F64, told: Remembered) -> F64:
@@ -165,15 +180,15 @@ def _counts(fitted: Fitted, change: Change, told: Remembered) -> F64:
 
 def _sequential(
     fitted: Fitted, change: Change, told: Remembered
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Sums and parameters of the sequential model."""
-
-    def on(crowd: Crowd, known: Tags) -> CrowdHMM:
-        return _sequential_on(crowd, known, told)
-
+) -> tuple[dict[str, np.ndarray], F64]:
+    """Sums and log table of the sequential model."""
     sums = {name: fitted.sums[f"sequential/{name}"] for name in SEQUENTIAL_SUMS}
-    state = settled_state(on(*change.new_part(change.touched[:0])), sums)
-    return exchanged(sums, change, change.touched, on, state)
+    old, new = (
+        _sequential_on(crowd, known, told)
+        for crowd, known in (change.old_part(change.touched), change.new_part(change.touched))
+    )
+    sums, _, tables = exchanged(sums, old, new, settled_state(new, sums))
+    return sums, tables.annotators
 
 
 def _sequential_on(crowd: Crowd, known: Tags | None, told: Remembered) -> CrowdHMM:
@@ -208,10 +223,11 @@ def extended(fitted: Fitted, change: Change) -> Fitted:
         return fitted
     n_old, n_labels = int(corpus.token_offsets[change.n_before]), len(change.scheme.labels)
     members = _members(change.tagger)
+    heard = {source.name: k for k, source in enumerate(_predictors(fitted)) if k < len(members)}
     sources = []
-    for number, source in enumerate(fitted.sources):
+    for source in fitted.sources:
         more = np.zeros((corpus.n_tokens - n_old, n_labels), np.float32)
-        if source.name not in (DOCUMENT, USUAL) and number < len(members):
+        if (number := heard.get(source.name)) is not None:
             more = log_opinion(members[number].predict_proba(corpus[new])).astype(np.float32)
         evidence = np.concatenate([source.evidence[:n_old], more])
         sources.append(source._replace(evidence=evidence))
@@ -230,9 +246,7 @@ def _heard(fitted: Fitted, change: Change, region: I64, documents: Documents | N
     at = change.tokens(region)
     part, known = change.new_part(region)
     if any(source.name == USUAL for source in fitted.sources):
-        marked = Marked(part, known)
-        usual = annotators_alone(marked, _population(fitted), fitted.share, True).others
-        return _with(fitted, USUAL, at, usual)
+        return _alone(fitted, at, Marked(part, known), known)
     if documents is None:
         return fitted
     heard = clamp(fitted.share * label_scores(part, fitted.table), known)
@@ -245,7 +259,30 @@ def _heard(fitted: Fitted, change: Change, region: I64, documents: Documents | N
     return fitted
 
 
-def _with(fitted: Fitted, name: str, at: I64, evidence: F64) -> Fitted:
+def _alone(fitted: Fitted, at: I64, marked: Marked, known: Tags) -> Fitted:
+    """The same, where annotators alone decide, and perhaps a predictor in gaps."""
+    opinion = annotators_alone(marked, _population(fitted), fitted.share, True)
+    if "gap_shift" in fitted.sums:
+        said = [(s.name, s.evidence[at].astype(np.float64)) for s in _predictors(fitted)]
+        opinion = opinion._replace(chain=fitted.chain)
+        opinion = with_gaps(opinion, marked, said, fitted.sums["gap_shift"], known)
+    fitted = _with(fitted, UNCONTRADICTED, at, np.zeros((len(at), 1)))
+    for source in opinion.sources:
+        fitted = _with(fitted, source.name, at, source.evidence, source.trust)
+    return fitted
+
+
+def _predictors(fitted: Fitted) -> list[Source]:
+    """The sources that are taggers."""
+    others = (DOCUMENT, USUAL, UNCONTRADICTED)
+    return [source for source in fitted.sources if source.name not in others]
+
+
+def _with(
+    fitted: Fitted, name: str, at: I64, evidence: F64 | F32, trust: float | None = None
+) -> Fitted:
+    """The model with a source's evidence on some tokens set anew; a source it did not have is added where
+    its trust is given."""
     sources = []
     for source in fitted.sources:
         if source.name == name:
@@ -253,6 +290,10 @@ def _with(fitted: Fitted, name: str, at: I64, evidence: F64) -> Fitted:
             column[at] = evidence
             source = Source(name, source.trust, column)
         sources.append(source)
+    if trust is not None and all(source.name != name for source in sources):
+        column = np.zeros_like(sources[0].evidence)
+        column[at] = evidence
+        sources.append(Source(name, trust, column))
     return replace(fitted, sources=tuple(sources))
 
 

@@ -61,7 +61,8 @@ class BSC(Seeded):
     on ``nguyen_val`` and the even PICO documents together. (Other settings, equally good on
     ``nguyen_val`` and worse on PICO, reach 75.8 on ``nguyen_test``; they were not chosen.) The lower
     bound is no guide to the prior: it prefers far smaller ``base``, which costs a point of F1 and
-    more. Where the true tag is forbidden after the annotator's previous one, the authors' code moves
+    more; nor is the population of annotators (``docs/accord.md``: up to 11 points lost). Where
+    the true tag is forbidden after the annotator's previous one, the authors' code moves
     the prior of being right to B- of its type; ours spreads it over what is legal. Forbidden
     transitions have no mass instead of very little. "IF" is the plain emission model of the
     paper; the authors' later code passes it through a worker model of its own.

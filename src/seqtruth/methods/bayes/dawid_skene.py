@@ -15,6 +15,10 @@ from seqtruth.methods.task import Outcome, Task
 
 __all__ = ["DawidSkene", "information"]
 
+#: Pseudo-counts of saying what is expected, where some sources are silent: of a type that a source is silent
+#: on, ``O``. Sources that hardly overlap would else let EM take one tag of a type for another (B- for I-).
+TRUST_OF_SILENT = 5.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class DawidSkene(Aggregator):
@@ -24,7 +28,8 @@ class DawidSkene(Aggregator):
 
     E-step: q_i[t] ∝ p[t] Π_j π^j[t, c^j_i].  M-step: π^j[t, c] ∝ smoothing + Σ_i q_i[t] [c^j_i = c] and
     p[t] ∝ Σ_i q_i[t]. Starts from the majority vote. The log likelihood never falls (with
-    ``smoothing`` > 0: the log posterior under a Dirichlet prior).
+    ``smoothing`` > 0: the log posterior under a Dirichlet prior). Where some sources are found to be silent,
+    five pseudo-counts say that they are right, or silent.
 
     Parameters
     ----------
@@ -67,9 +72,11 @@ class DawidSkene(Aggregator):
 
     def model(self, task: Task) -> CrowdHMM:
         """The model on a crowd, for those who want to drive its rounds themselves."""
+        silent = task.silent is not None and bool(task.silent.any())
+        trust = TRUST_OF_SILENT if silent else 0.0
         return CrowdHMM(
             task.parts,
-            ConfusionMatrix(self.smoothing, 0.0, self.reliability_strength),
+            ConfusionMatrix(self.smoothing, trust, self.reliability_strength),
             known=task.known,
             accuracy=known_accuracies(task.parts, self.reliability),
             silent=task.silent,

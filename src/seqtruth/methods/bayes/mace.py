@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F32
 from seqtruth.kernels.random import sentence_keys
 from seqtruth.methods.base import Seeded, check_positive
-from seqtruth.methods.bayes.sequence_model import CrowdHMM, fit, shares
+from seqtruth.methods.bayes.sequence_model import CrowdHMM, fit, majority, shares
 from seqtruth.methods.bayes.worker_models import Spammer
 from seqtruth.methods.loop import State
 from seqtruth.methods.reliability import check_reliability, known_accuracies
@@ -23,6 +25,8 @@ from seqtruth.methods.task import Outcome, Task
 CLASSES = ("uniform", "independent")
 #: Rounds after which the restarts are compared; the best goes on.
 TRIAL_ROUNDS = 10
+#: Noise is drawn for so many sentences at a time, so that it takes little room.
+SENTENCES = 1 << 13
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,18 +105,20 @@ class MACE(Seeded):
         )
 
     def _fit(self, task: Task) -> Outcome:
-        crowd, model = task.crowd, self.model(task)
+        model = self.model(task)
+
+        def noisy(part: Crowd, number: int) -> F32:
+            vote = shares(part, task.known, task.silent)
+            return _mix(vote, part.corpus, self.noise, self.seed + number)
 
         def begin() -> State:
-            vote = shares(crowd, task.known, task.silent)
-            best, highest = model.start(vote), -np.inf
+            best, highest = model.start(majority(task)), -np.inf
             if self.restarts == 1:
                 return best
             for number in range(self.restarts):
-                mixed = vote
-                if number:
-                    mixed = _noisy(vote, crowd.corpus, self.noise, self.seed + number)
-                state, value = model.start(mixed), -np.inf
+                state, value = best, -np.inf
+                if number:  # votes are counted again each time: they take more room than time
+                    state = model.start(partial(noisy, number=number))
                 for _ in range(TRIAL_ROUNDS):
                     state, value = model.advance(state)[:2]
                 if value > highest + 1e-9 * abs(value):
@@ -122,11 +128,14 @@ class MACE(Seeded):
         return fit(model, task, begin, self.max_iter, self.tol)
 
 
-def _noisy(vote: F32, corpus: Corpus, share: float, seed: int) -> F32:
-    """The vote mixed with a random distribution at each token, drawn in the order of the sentences'
-    hashed ids, so that the sentences' own order does not matter."""
+def _mix(vote: F32, corpus: Corpus, share: float, seed: int) -> F32:
+    """The vote, in its own place, mixed with a random distribution at each token, drawn in the order of the
+    sentences' hashed ids, so that the sentences' own order does not matter."""
     order = np.argsort(sentence_keys(corpus.sentence_ids, seed), kind="stable")
-    noise = np.empty(vote.shape)
-    drawn = np.random.default_rng(seed).exponential(size=vote.shape)
-    noise[gather(corpus.token_offsets, order)[1]] = drawn / drawn.sum(axis=1, keepdims=True)
-    return ((1 - share) * vote + share * noise).astype(np.float32)
+    rng = np.random.default_rng(seed)
+    for some in range(0, len(order), SENTENCES):
+        at = gather(corpus.token_offsets, order[some : some + SENTENCES])[1]
+        drawn = rng.exponential(size=(len(at), vote.shape[1]))
+        noise = drawn / drawn.sum(axis=1, keepdims=True)
+        vote[at] = (1 - share) * vote[at] + share * noise
+    return vote

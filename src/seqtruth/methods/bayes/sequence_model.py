@@ -25,7 +25,7 @@ import numpy as np
 from seqtruth.data.crowd import Crowd
 from seqtruth.engine import Parts, Remembered, Sums, as_parts
 from seqtruth.errors import ParameterError
-from seqtruth.fitted import Fitted, Source
+from seqtruth.fitted import SILENCE, Fitted, Source
 from seqtruth.history import History
 from seqtruth.kernels.arrays import F32, F64, Bool, Tags
 from seqtruth.kernels.chain import Chain
@@ -144,6 +144,8 @@ class CrowdHMM:
         nothing = np.full(n_annotators, np.nan)
         known = nothing if self.accuracy is None else self.accuracy
         state = dict(self.annotators.prior(scheme, known))
+        if self.silent is not None and self.silent.any():
+            state = self.annotators.expecting_silence(state, scheme, self.silent)
         if self.sequence == "independent":
             state["start"] = np.full(len(scheme.labels), self.chain)
         if self.sequence == "markov":
@@ -174,7 +176,7 @@ class CrowdHMM:
             vote: Evidence = partial(_log_of, beginning)
         else:
             vote = _log(beginning)
-        found = self._expect(Tables(flat, begin, moves, vote))
+        found = self.expect_under(Tables(flat, begin, moves, vote))
         return self._update(found, self.prior)
 
     def expect(self, state: State, evidence: Evidence | None = None) -> Sums:
@@ -182,9 +184,10 @@ class CrowdHMM:
 
         As in :class:`~seqtruth.kernels.estep.Expectations`; those of the words are ``words/…``.
         """
-        return self._expect(self.tables(state, evidence))
+        return self.expect_under(self.tables(state, evidence))
 
-    def _expect(self, tables: Tables) -> Sums:
+    def expect_under(self, tables: Tables) -> Sums:
+        """The same where the tables of these parameters are there already."""
         return self.parts.add_up(
             partial(_expected_sums, tables=tables, known=self.known, words=self.words)
         )
@@ -208,11 +211,17 @@ class CrowdHMM:
         """The best legal path of every sentence (the best tag of every token without a chain)."""
         return _decode(self.parts.whole, self.tables(state, evidence), self.known)
 
+    def judge_under(self, tables: Tables) -> tuple[Sums, Decision]:
+        """Expected counts, labels and posteriors of a crowd in memory, in one pass."""
+        crowd = self.parts.whole
+        sums, posterior = _expected(crowd, tables, self.known, True)
+        return sums, Decision(_decode(crowd, tables, self.known), posterior)
+
     def outcome(self, state: State, history: History, evidence: Evidence | None = None) -> Outcome:
         """What an aggregator hands back: labels, annotators' confusions and weights."""
-        found = self.expect(state, evidence)
-        confusion = self.annotators.confusion(state, self.prior, self.crowd.n_labels)
         tables = self.tables(state, evidence)
+        found = self.expect_under(tables)
+        confusion = self.annotators.confusion(state, self.prior, self.crowd.n_labels)
         return Outcome(
             partial(_label, tables=tables, known=self.known),
             information(confusion, found["prior"]), history, confusion=confusion.astype(np.float32),
@@ -233,10 +242,10 @@ class CrowdHMM:
         sums["accuracy"] = nothing if self.accuracy is None else self.accuracy
         if self.silent is not None:
             sums["silent"] = self.silent.astype(np.int8)
-        name = "words" if self.silent is None else "silence"
+        name = "words" if self.silent is None else SILENCE
         sources = () if said is None else (Source(name, 1.0, said),)
         settings = {"words": self.words is not None or evidence is not None}
-        table = np.maximum(table, UNSEEN)
+        table = table if table.min(initial=0.0) >= UNSEEN else np.maximum(table, UNSEEN)
         return Fitted("chain", table, 1.0, chain, usual, sources, self.known, sums, settings)
 
     def tables(self, state: State, evidence: Evidence | None = None) -> Tables:
@@ -259,7 +268,10 @@ class CrowdHMM:
         return Tables(table, start, transition, said, self._possible)
 
     def _logs(self, state: State) -> State:
-        return {name: dirichlet.logs(state[name], self.variational) for name in self.prior}
+        return {
+            name: dirichlet.logs(state[name], self.variational, prior)
+            for name, prior in self.prior.items()
+        }
 
     def update(self, found: Sums, state: State) -> State:
         """Parameters from expected counts, which were found under ``state``."""
@@ -308,7 +320,14 @@ def posteriors(part: Crowd, tables: Tables, known: Tags | None = None) -> F32:
 def _expected_sums(
     part: Crowd, tables: Tables, known: Tags | None, words: WordFeatures | None
 ) -> Sums:
-    found = expected_counts(part.view, *tables.on(part), known, keep_posterior=words is not None)
+    sums, posterior = _expected(part, tables, known, words is not None)
+    return sums if words is None else sums | words.counts(posterior)
+
+
+def _expected(
+    part: Crowd, tables: Tables, known: Tags | None, keep_posterior: bool
+) -> tuple[Sums, F32]:
+    found = expected_counts(part.view, *tables.on(part), known, keep_posterior)
     sums = {
         "annotators": found.annotators,
         "start": found.start,
@@ -316,7 +335,7 @@ def _expected_sums(
         "prior": found.prior,
         "log_likelihood": np.array([found.log_likelihood]),
     }
-    return sums if words is None else sums | words.counts(found.posterior)
+    return sums, found.posterior
 
 
 def _decode(crowd: Crowd, tables: Tables, known: Tags | None) -> Tags:
@@ -329,12 +348,14 @@ def _label(part: Crowd, tables: Tables, known: Tags | None) -> Decision:
     return Decision(_decode(part, tables, known), posteriors(part, tables, known))
 
 
-def _log(posterior: F32) -> F32:
-    return np.log(np.maximum(posterior, np.float32(dirichlet.SMALLEST)))
+def _log(posterior: F32, out: F32 | None = None) -> F32:
+    found = np.maximum(posterior, np.float32(dirichlet.SMALLEST), out=out)
+    return np.asarray(np.log(found, out=found))
 
 
 def _log_of(beginning: Callable[[Crowd], F32], part: Crowd) -> F32:
-    return _log(beginning(part))
+    made = beginning(part)
+    return _log(made, made)
 
 
 #: Which part of the objective a parameter's term belongs to; all others are the annotators'.

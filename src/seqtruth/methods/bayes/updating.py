@@ -10,11 +10,10 @@ import numpy as np
 from seqtruth.data.crowd import Crowd
 from seqtruth.engine import Sums
 from seqtruth.fitted import Fitted
-from seqtruth.kernels.arrays import I64, Tags
-from seqtruth.methods.bayes.sequence_model import CrowdHMM
+from seqtruth.kernels.arrays import Tags
+from seqtruth.methods.bayes.sequence_model import CrowdHMM, Tables
 from seqtruth.methods.bayes.worker_models import information
 from seqtruth.methods.loop import State
-from seqtruth.methods.task import Decision
 from seqtruth.methods.updating import (
     MOST_ROUNDS,
     ROUNDS,
@@ -42,20 +41,35 @@ def settled_state(model: CrowdHMM, sums: Mapping[str, np.ndarray]) -> State:
     return state
 
 
-def exchanged(
-    sums: Sums, change: Change, sentences: I64, model_on: ModelOn, state: State
-) -> tuple[Sums, State]:
-    """Sums in which some sentences say what they say now, and the parameters that follow."""
-    before, known = change.old_part(sentences)
-    said = model_on(before, known).expect(state)
+def _exchanged(
+    sums: Sums, old: CrowdHMM, new: CrowdHMM, state: State
+) -> tuple[Sums, State, Tables]:
+    """The sums without some sentences, and the parameters that follow from what these say now."""
+    tables = new.tables(state)
+    said = old.expect_under(tables)
     base = {name: sums[name] - said[name] for name in sums}
-    model = model_on(*change.new_part(sentences))
-    for number in range(ROUNDS + 1):
-        now = model.expect(state)
-        sums = {name: np.maximum(base[name] + now[name], 0.0) for name in sums}
-        if number < ROUNDS:
-            state = settled_state(model, sums)
-    return sums, state
+    for _ in range(ROUNDS):
+        state = settled_state(new, _put(base, new.expect_under(tables)))
+        tables = new.tables(state)
+    return base, state, tables
+
+
+def exchanged(sums: Sums, old: CrowdHMM, new: CrowdHMM, state: State) -> tuple[Sums, State, Tables]:
+    """Sums in which some sentences say what they say now, and the parameters that follow.
+
+    Parameters
+    ----------
+    sums : as they were.
+    old, new : the model on the sentences before and after.
+    state : parameters that go with the sums.
+    """
+    base, state, tables = _exchanged(sums, old, new, state)
+    return _put(base, new.expect_under(tables)), state, tables
+
+
+def _put(base: Sums, now: Mapping[str, np.ndarray]) -> Sums:
+    """The sums with what some sentences say now."""
+    return {name: np.maximum(base[name] + now[name], 0.0) for name in base}
 
 
 def settled_everywhere(change: Change, model_on: ModelOn, state: State) -> tuple[Sums, State]:
@@ -83,20 +97,27 @@ def update(fitted: Fitted, change: Change, model_on: ModelOn, reach: str = "auto
     """
     reach, debt = reached(fitted, change, reach)
     sums = {name: fitted.sums[name] for name in _KEPT}
-    state = settled_state(model_on(*change.new_part(change.touched[:0])), sums)
+    model = model_on(*change.new_part(change.touched))
+    state = settled_state(model, sums)
+    sentences = change.touched
     if reach == "settle":
         sums, state = settled_everywhere(change, model_on, state)
+        tables = model.tables(state)
     else:
-        sums, state = exchanged(sums, change, change.touched, model_on, state)
-    sentences = change.touched if reach == "near" else every_sentence(change)
-    model = model_on(*change.new_part(sentences))
-    decision = Decision(model.decode(state), model.posterior(state))
+        old = model_on(*change.old_part(change.touched))
+        base, state, tables = _exchanged(sums, old, model, state)
+        said, decision = model.judge_under(tables)
+        sums = _put(base, said)
+    if reach != "near":
+        sentences = every_sentence(change)
+        model = model_on(*change.new_part(sentences))
+        decision = model.judge_under(tables)[1]
     confusion = model.annotators.confusion(state, model.prior, change.after.n_labels)
-    now = model.fitted(model.tables(state), {**fitted.sums, **sums})
+    now = model.fitted(tables, {**fitted.sums, **sums})
     sources = fitted.sources
     for number, source in enumerate(now.sources):
-        evidence = sources[number].evidence.copy()
-        evidence[change.tokens(sentences)] = source.evidence
+        evidence = sources[number].evidence
+        evidence[change.tokens(sentences)] = source.evidence  # made for this update, so ours
         sources = (*sources[:number], source._replace(evidence=evidence), *sources[number + 1 :])
     now = replace(
         now, sources=sources, known=change.known_after, settings={**fitted.settings, "debt": debt},

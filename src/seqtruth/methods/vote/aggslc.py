@@ -31,6 +31,12 @@ from seqtruth.methods.vote.objective import (
     weights_from_losses,
 )
 from seqtruth.methods.vote.prediction import SPLITS, PredictionModule, Predictions
+from seqtruth.methods.vote.prediction_weight import (
+    LEARNT,
+    PREDICTION_WEIGHTS,
+    foretelling_losses,
+    weight_of,
+)
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.schema import Column, Schema
 
@@ -60,6 +66,8 @@ class AggSLC(Predicting, Seeded):
     predictor : prediction module, by word or object (:class:`~seqtruth.methods.predicting.Predicting`);
         ``"auto"`` is the CRF where there is text, None switches it off.
     prediction : ``"cross-fit"``, or ``"low-confidence"`` (the paper).
+    prediction_weight : w_dl by Eq 10 (``"loss"``, the paper), or ``"learnt"``: as far as the predictor
+        foretells the annotators (:mod:`seqtruth.methods.vote.prediction_weight`).
     threshold : confidence ξ a sentence needs to be learnt from (paper: 0.9).
     folds : for cross-fitting.
     sample : about so many sentences, drawn by name, may be learnt from; all where there are fewer.
@@ -98,6 +106,7 @@ class AggSLC(Predicting, Seeded):
     class_weights: str | float = 2.0
     decoding: str = "bidirectional"
     prediction: str = "cross-fit"
+    prediction_weight: str = "loss"
     threshold: float = 0.8
     folds: int = 5
     sample: int = 50_000
@@ -114,7 +123,17 @@ class AggSLC(Predicting, Seeded):
             raise ParameterError(
                 f"prediction must be one of {', '.join(SPLITS)}", got=repr(self.prediction)
             )
+        if self.prediction_weight not in PREDICTION_WEIGHTS:
+            raise ParameterError(
+                f"prediction_weight must be one of {', '.join(PREDICTION_WEIGHTS)}",
+                got=repr(self.prediction_weight),
+            )
         check_folds(self.folds)
+        if self.descent and self.prediction_weight == LEARNT:
+            raise ParameterError(
+                "descent has its own weight for the predictor", got="prediction_weight='learnt'",
+                fix="set prediction_weight to loss, or leave descent off",
+            )  # fmt: skip
         if self.descent and self.prediction != "cross-fit":
             raise ParameterError(
                 "descent needs predictions for every sentence", got=f"prediction={self.prediction!r}",
@@ -264,6 +283,11 @@ class _Rounds(_Setting):
             losses = np.append(losses, total / tokens if tokens else np.nan)
         both = weights_from_losses(losses, method.weight_norm)
         weights, w_dl = both[: parts.n_annotators], both[parts.n_annotators :]
+        if self.predictions is not None and method.prediction_weight == LEARNT:
+            learnt = partial(
+                foretelling_losses, predictions=self.predictions, weights=weights, units=self.units
+            )
+            w_dl = np.array([weight_of(parts.add_up(learnt)["foretelling"], weights)])
         self._now = self._labeller(weights, float(w_dl.sum()))
         found = parts.add_up(partial(round_sums, now=self._now, before=before))
         objective = {

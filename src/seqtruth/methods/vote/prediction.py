@@ -23,7 +23,7 @@ from seqtruth.data.scheme import Scheme
 from seqtruth.engine import Parts, Remembered, Sums
 from seqtruth.errors import DataError
 from seqtruth.kernels.arrays import F32, I64, Bool, Tags
-from seqtruth.kernels.random import sentence_keys
+from seqtruth.kernels.random import uniform_by_name
 from seqtruth.methods.folds import Folds
 from seqtruth.methods.loop import State
 from seqtruth.methods.vote.labeller import Votes
@@ -227,10 +227,7 @@ def _drawn(ids: pa.Array, share: float, seed: int) -> Bool:
     """bool[S]: about this share of the sentences, by their names and the seed."""
     if share >= 1.0:
         return np.ones(len(ids), np.bool_)
-    keys = sentence_keys(ids, seed)
-    keys = (keys ^ (keys >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-    keys ^= keys >> np.uint64(33)  # names that differ in their last letter only are far apart now
-    chosen: Bool = (keys >> np.uint64(11)) * 2.0**-53 < share
+    chosen: Bool = uniform_by_name(ids, seed) < share
     return chosen
 
 

@@ -259,7 +259,7 @@ class Counter:
         left, right = self.row_pairs
         pairs = RowPairs(left, right, np.zeros(0, np.int64))
         unitising_differences(
-            spans, row_spans, sentence, pairs, voices, self.units.of_sentence, differences
+            spans, row_spans, sentence, pairs, heard, voices, self.units.of_sentence, differences
         )
         most = int((spans.end - spans.start).max(initial=1))
         lengths = Lengths(*(np.zeros((n, n_types, most + 1)) for _ in range(3)))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from seqtruth.kernels.arrays import F64
 from seqtruth.metrics.agreement.drawing import Estimate
 from seqtruth.metrics.score import ratio
+from seqtruth.plural import count
 from seqtruth.text_tables import latex_table, markdown_table, text_table
 
 #: Every measure by name, with its words for people.
@@ -27,6 +28,10 @@ MEASURES = {
     "span_f1_untyped": "span F1 (ends only, any type)",
     "gamma": "gamma (spans)",
 }
+#: What is said of an alpha from each value on (Landis and Koch's words, which are conventions).
+WORDS = ((0.8, "very high"), (0.67, "high"), (0.4, "moderate"), (0.2, "low"), (-2.0, "very low"))
+#: A type or an annotator is named where it lies this far below the others.
+BELOW = 0.1
 #: Pairs and documents that a table for people shows.
 SHOWN = 20
 _SHORT = {
@@ -185,6 +190,7 @@ class Agreement:
             "strict": self.strict,
             "level": self.level,
             "silent": list(self.silent),
+            "words": self.words(),
         }
 
     def tables(self, form: str = "text") -> str:
@@ -202,7 +208,7 @@ class Agreement:
         share = f"{100 * self.level:g} %"
         parts = [
             write(
-                f"agreement of {len(self.annotators):,} annotators, {share} intervals over documents",
+                f"agreement of {count(len(self.annotators), 'annotator')}, {share} intervals over documents",
                 {
                     "measure": [MEASURES[name] for name in self.overall],
                     "value": [round(e.value, 4) for e in self.overall.values()],
@@ -222,7 +228,41 @@ class Agreement:
                 f"{len(self.silent):,} silent: {', '.join(self.silent[:SHOWN])}"
                 " (O is not counted as an opinion)\n"
             )
+        if form == "text":
+            parts.insert(0, "\n".join(self.words()) + "\n")
         return "\n".join(parts)
+
+    def words(self) -> list[str]:
+        """What the figures say and where to look, in sentences."""
+        found = self.overall.get("alpha")
+        if found is None or np.isnan(found.value):
+            return ["No two annotators labelled the same tokens: nothing can be said of agreement."]
+        interval = "" if np.isnan(found.low) else f" ({found.low:.2f} to {found.high:.2f})"
+        out = [
+            f"Agreement is {word(found.value)}: alpha {found.value:.2f}{interval}, where 1 is full"
+            " agreement and 0 is chance."
+        ]
+        known = {
+            kind: rows["alpha"].value
+            for kind, rows in self.per_type.items()
+            if "alpha" in rows and not np.isnan(rows["alpha"].value)
+        }
+        if len(known) > 1:
+            least = min(known, key=lambda kind: known[kind])
+            others = [value for kind, value in known.items() if kind != least]
+            if known[least] < float(np.median(others)) - BELOW:
+                out.append(
+                    f"{least} is agreed on least (alpha {known[least]:.2f}): make its rule clearer."
+                )
+        each = self.span_f1_of_each()
+        if np.isfinite(each).sum() > 2:
+            k = int(np.nanargmin(each))
+            if each[k] < float(np.nanmedian(each)) - BELOW:
+                out.append(
+                    f"{self.annotators[k]} agrees least with the others (span F1 {each[k]:.2f}; half of"
+                    f" all have {np.nanmedian(each):.2f} or more): look at what they mark."
+                )
+        return out
 
     def _types(self) -> dict[str, list[Any]]:
         return {
@@ -268,6 +308,17 @@ class Agreement:
 
     def __repr__(self) -> str:
         return f"<Agreement: alpha {self.alpha:.3f}, span F1 {self.span_f1:.3f}>"
+
+
+def word(alpha: float) -> str:
+    """How high an alpha is, in a word.
+
+    >>> word(0.72), word(float("nan"))
+    ('high', 'unknown')
+    """
+    if np.isnan(alpha):
+        return "unknown"
+    return next(text for least, text in WORDS if alpha >= least)
 
 
 def _plain(value: Any) -> Any:

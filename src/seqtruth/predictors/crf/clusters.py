@@ -29,6 +29,15 @@ def clusters(word: str) -> tuple[str, str, str] | tuple[()]:
     return () if fine is None else _names()[fine]
 
 
+def frequent_words(n: int) -> list[str]:
+    """The n most frequent words, in lower case.
+
+    >>> frequent_words(3)
+    ['the', 'of', 'to']
+    """
+    return list(_table())[:n]
+
+
 @cache
 def _load() -> dict[str, np.ndarray]:
     with np.load(TABLE, allow_pickle=False) as file:

@@ -111,6 +111,7 @@ class CRF:
             start,
             max_iter=self.further_iter if further else self.max_iter,
             tol=self.tol,
+            single=True,
         )
         # as exact as a saved tagger, so that going on from a file is going on from memory
         found, self._chain = problem.unpack(solution.astype(np.float32).astype(np.float64))

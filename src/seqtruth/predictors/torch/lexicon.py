@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ _KINDS = ("upper", "lower", "letter", "digit", "other")
 N_CHARACTERS = 1 + (_LAST - _FIRST + 1) + len(_KINDS)
 #: Characters kept of a long word: its beginning and its end.
 _HEAD, _TAIL = 12, 12
+#: Words that are remembered: the folds of a corpus ask for the same ones again and again.
+MEMORY = 200_000
 #: An epoch has at least so many steps, so that few sentences are learnt from as well as many.
 LEAST_STEPS = 40
 
@@ -78,6 +81,7 @@ class Lexicon:
         )
 
 
+@lru_cache(MEMORY)
 def case_of(word: str) -> int:
     """Number in :data:`CASES`.
 
@@ -98,14 +102,21 @@ def case_of(word: str) -> int:
 
 
 def _characters(words: list[str]) -> I16:
-    short = [w if len(w) <= _HEAD + _TAIL else w[:_HEAD] + w[-_TAIL:] for w in words]
-    width = max([3, *map(len, short)])
-    out = np.zeros((len(short), width), np.int16)
-    for n, word in enumerate(short):
-        out[n, : len(word)] = [_character(ch) for ch in word]
+    numbers = [_numbers(word) for word in words]
+    out = np.zeros((len(words), max([3, *map(len, numbers)])), np.int16)
+    for n, own in enumerate(numbers):
+        out[n, : len(own)] = own
     return out
 
 
+@lru_cache(MEMORY)
+def _numbers(word: str) -> tuple[int, ...]:
+    """Of a word's characters."""
+    kept = word if len(word) <= _HEAD + _TAIL else word[:_HEAD] + word[-_TAIL:]
+    return tuple(map(_character, kept))
+
+
+@cache
 def _character(ch: str) -> int:
     if _FIRST <= ord(ch) <= _LAST:
         return ord(ch) - _FIRST + 1

@@ -3,7 +3,9 @@
 A token is seen through its word (a fixed vector plus a trained correction), its case and its
 characters (a convolution with maximum over positions); a bidirectional LSTM reads the sentence; a
 tanh layer and a linear map give each label a score. Everything is computed per batch of sentences of
-about one length. All randomness comes from a NumPy generator, so torch's own state stays untouched.
+about one length. What a reader that is not trained (:mod:`seqtruth.predictors.torch.character_lm`) makes of
+a token may be seen beside the rest, through a linear map. All randomness comes from a NumPy generator, so
+torch's own state stays untouched.
 """
 
 from __future__ import annotations
@@ -31,16 +33,20 @@ except ImportError as error:
     raise MissingExtraError("torch", "torch", "a neural tagger") from error
 
 CASE_WIDTH, CHARACTER_WIDTH, FILTERS = 8, 25, 30
+#: Width in which a reader's vectors are seen.
+READ_WIDTH = 100
 #: A training word seen n times loses its trained vector with probability RARE / (RARE + n).
 RARE = 0.5
 
 
 class Shape(NamedTuple):
-    """Sizes of a network: rows of the word table, labels, LSTM units in each direction."""
+    """Sizes of a network: rows of the word table, labels, LSTM units in each direction, and the width
+    of a reader's vectors (0: there is no reader)."""
 
     n_words: int
     n_labels: int
     hidden: int
+    read: int = 0
 
 
 @dataclass
@@ -52,6 +58,7 @@ class Batch:
     turned : int64[B, N], the place to read at when the sentence is read from its end.
     word, row : int64[B, N], number of each token's word below D, and its row in the trained table.
     fixed, case, characters : as in :class:`~seqtruth.predictors.torch.lexicon.WordCorpus`, of the D words.
+    read : float32[B, N, R], what a reader makes of each token.
     """
 
     places: I64
@@ -63,13 +70,20 @@ class Batch:
     fixed: Tensor
     case: Tensor
     characters: Tensor
+    read: Tensor | None
 
 
 class BatchedCorpus:
-    """A coded corpus as tensors, cut into batches."""
+    """A coded corpus as tensors, cut into batches.
 
-    def __init__(self, coded: WordCorpus) -> None:
-        self.coded = coded
+    Parameters
+    ----------
+    coded : the words.
+    read : float32[T, R], what a reader makes of each token.
+    """
+
+    def __init__(self, coded: WordCorpus, read: F32 | None = None) -> None:
+        self.coded, self.read = coded, read
         self.lengths = np.diff(coded.offsets)
         self.counts = np.bincount(coded.row[coded.word], minlength=1)
 
@@ -99,6 +113,7 @@ class BatchedCorpus:
             torch.from_numpy(coded.fixed[words]),
             torch.from_numpy(coded.case[words]),
             torch.from_numpy(characters[:, :width].astype(np.int64)),
+            None if self.read is None else torch.from_numpy(self.read[token]),
         )
 
 
@@ -107,14 +122,15 @@ class Network:
 
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
-        n_words, n_labels, hidden = shape
-        inputs = WIDTH + CASE_WIDTH + FILTERS
+        n_words, n_labels, hidden, read = shape
+        inputs = WIDTH + CASE_WIDTH + FILTERS + (READ_WIDTH if read else 0)
         with torch.random.fork_rng(devices=[]):  # torch's own initial values are overwritten
             self.rightward = nn.LSTM(inputs, hidden, batch_first=True)
             self.leftward = nn.LSTM(inputs, hidden, batch_first=True)
             self.window = nn.Linear(3 * CHARACTER_WIDTH, FILTERS)
             self.project = nn.Linear(2 * hidden, hidden)
             self.score = nn.Linear(hidden, n_labels)
+            self.look = nn.Linear(read, READ_WIDTH) if read else None
         self.word = torch.zeros(n_words + 1, WIDTH, requires_grad=True)
         self.case = torch.zeros(len(CASES), CASE_WIDTH, requires_grad=True)
         self.character = torch.zeros(N_CHARACTERS, CHARACTER_WIDTH, requires_grad=True)
@@ -124,9 +140,9 @@ class Network:
     def parameters(self) -> dict[str, Tensor]:
         """Every trained tensor."""
         found = {name: getattr(self, name) for name in ("word", "case", "character", "chain")}
-        for name in ("rightward", "leftward", "window", "project", "score"):
-            for part, value in getattr(self, name).named_parameters():
-                found[f"{name}.{part}"] = value
+        for name in ("rightward", "leftward", "window", "project", "score", "look"):
+            if (layer := getattr(self, name)) is not None:
+                found |= {f"{name}.{part}": value for part, value in layer.named_parameters()}
         return found
 
     def initialise(self, rng: np.random.Generator, *, words: bool) -> None:
@@ -160,6 +176,8 @@ class Network:
         look = torch.cat([batch.fixed, self.case[batch.case], letters], dim=1)
         seen = look[batch.word]
         seen = torch.cat([seen[..., :WIDTH] + self.word[batch.row], seen[..., WIDTH:]], dim=2)
+        if batch.read is not None and self.look is not None:
+            seen = torch.cat([seen, self.look(drop(batch.read, dropout, rng))], dim=2)
         seen = drop(seen, dropout, rng)
         # Two passes over padded sentences, one turned round: three times faster than packing them.
         back = batch.turned[..., None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -11,9 +11,8 @@ from seqtruth.archive import Arrays
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.kernels.arrays import F32, F64, I64
-from seqtruth.kernels.chain import Chain, forward_backward
-from seqtruth.predictors.base import Targets, Tokens, as_corpus, as_targets
-from seqtruth.predictors.torch.bilstm import OUTPUTS, _any_tag, _loss
+from seqtruth.predictors.base import Targets, Tokens, as_corpus, own_order
+from seqtruth.predictors.torch.lesson import OUTPUTS, Lesson, probabilities
 from seqtruth.predictors.torch.lexicon import Schedule
 
 if TYPE_CHECKING:
@@ -120,9 +119,8 @@ class Transformer:
         scheme: Scheme | None = None,
         weights: F64 | None = None,
     ) -> Self:
-        corpus = as_corpus(tokens)
-        target, scheme = as_targets(corpus, tags, scheme)
-        body = self._prepare(scheme)
+        lesson = Lesson.of(tokens, tags, scheme, weights)
+        body = self._prepare(lesson.scheme)
         import torch
 
         from seqtruth.predictors.torch.training import Trainer
@@ -132,20 +130,15 @@ class Transformer:
         trainer = Trainer(
             [(body.pretrained, part * self.learning_rate), (own, part * self.head_rate)]
         )
-        coded = body.reader.encode(corpus)
-        weight = np.ones(corpus.n_sentences) if weights is None else np.asarray(weights, np.float64)
-        used = (weight > 0) & _any_tag(target, corpus)
-        schedule = Schedule(np.where(used, coded.lengths, 0), self.batch_size)
-        # the same for every batch, so that a token counts the same in all of them
-        words = float(weight @ np.where(used, np.diff(corpus.token_offsets), 0))
-        share = schedule.in_pass / max(words, 1e-9)
-        soft, of_sentence = target.astype(np.float32), weight.astype(np.float32)
+        coded = body.reader.encode(lesson.corpus)
+        schedule = Schedule(np.where(lesson.used, coded.lengths, 0), self.batch_size)
+        share = lesson.share(schedule)
 
         def loss_of(places: I64) -> Tensor:
             torch.set_num_threads(self.threads)  # the trainer sets one, and puts things back after
             batch = body.batch(coded, places)
             scores = body.scores(batch, self.dropout)
-            return share * _loss(self.output, cast(Any, body), batch, scores, soft, of_sentence)
+            return share * lesson.loss(self.output, body.chain, batch, scores)
 
         body.model.train()
         steps = schedule.in_epoch
@@ -179,13 +172,11 @@ class Transformer:
         if self._body is None:
             raise DataError("the predictor has not been trained", fix="call fit first")
         corpus = as_corpus(tokens)
-        scores = self._body.scores_of(self._body.reader.encode(corpus), self.threads)
-        if self.output == "softmax":
-            e = np.exp(scores - scores.max(axis=1, keepdims=True))
-            return np.asarray(e / e.sum(axis=1, keepdims=True), np.float32)
-        chain = np.exp(np.clip(self._body.chain.detach().numpy().astype(np.float64), -60, 60))
-        parts = Chain(chain[-2].copy(), chain[:-2].copy(), chain[-1].copy())
-        return forward_backward(scores, corpus.token_offsets, parts).marginals
+        order, flat = own_order(corpus)
+        found = self._body.scores_of(self._body.reader.encode(corpus.take(order)), self.threads)
+        scores = np.empty_like(found)
+        scores[flat] = found
+        return probabilities(self.output, self._body.chain, scores, corpus.token_offsets)
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Settings and parameters for :mod:`seqtruth.archive`; the checkpoint is not needed again."""

@@ -15,12 +15,25 @@ export function heading(question, layers) {
   return [item ? `Sentence ${item.id}${layer}` : text];
 }
 
-function why(cases) {
-  const rows = cases.map((one) => one.why.map((reason, k) => el("tr", {},
-    el("td", {}, k ? "" : none(one.label)), el("td", {}, none(reason.type)),
-    el("td", { class: "n" }, percent(reason.probability)), el("td", {}, reason.votes.length ? `${reason.votes.length}: ${reason.votes.slice(0, 8).join(", ")}` : "nobody"))));
-  return el("details", { class: "card" }, el("summary", {}, "Why the labels are what they are"),
-    el("table", {}, el("thead", {}, el("tr", {}, ...["labels say", "could be", "probability", "marked so by"].map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, rows)));
+const names = (votes) => (votes.length ? `${votes.length > 1 ? `${votes.length}: ` : ""}${votes.slice(0, 8).join(", ")}${votes.length > 8 ? " …" : ""}` : "nobody");
+const written = (item, [a, b]) => item.tokens.slice(a, b).map(([word, blank], k) => (k === b - a - 1 ? word : word + blank)).join("");
+
+// What speaks for each type of a mark: probability, annotators, and the model's own reasons.
+function whyCase(item, one) {
+  const reasons = item.reasons.filter(({ token }) => one.mark[0] <= token && token < one.mark[1]);
+  const carried = item.carried_over.filter(({ range: [a, b] }) => a < one.mark[1] && one.mark[0] < b);
+  return el("section", { class: "why" },
+    el("h3", {}, el("bdi", {}, written(item, one.mark)), ": ", none(one.label), el("span", { class: "soft" }, ` · ${percent(1 - one.wrong)} sure`)),
+    el("table", {}, el("thead", {}, el("tr", {}, ["could be", "probability", "marked so by"].map((name) => el("th", { scope: "col" }, name)))),
+      el("tbody", {}, one.why.map((reason) => el("tr", {}, el("td", {}, none(reason.type)), el("td", { class: "n" }, percent(reason.probability)), el("td", {}, names(reason.votes)))))),
+    carried.map(({ before, after }) => el("p", {}, `Decisions about like cases changed it from ${none(before)} to ${none(after)}.`)),
+    reasons.length ? el("ul", { class: "soft" }, reasons.map(({ text, label, pro, contra }) => el("li", {}, el("bdi", {}, text), ` ${label}`, [pro, contra].filter(Boolean).map((part) => `; ${part}`)))) : null);
+}
+
+function why(pairs) {
+  const known = pairs.some(([item]) => item.reasons.length);
+  return el("details", { class: "card", open: pairs.length <= 2 }, el("summary", {}, "Why the labels are what they are"),
+    known ? el("p", { class: "soft" }, "Numbers behind names: how much each counts, in log odds.") : null, pairs.map(([item, one]) => whyCase(item, one)));
 }
 
 function typeButtons(types, choose, chosen) {
@@ -30,9 +43,10 @@ function typeButtons(types, choose, chosen) {
 }
 
 export class SentenceQuestion {
-  constructor(question, project) {
+  constructor(question, project, open) {
     this.question = question;
     this.project = project;
+    this.open = open;
     this.sentence = new Sentence(question.items[0], project.types, project.plain);
     this.reading = -1;
   }
@@ -47,16 +61,27 @@ export class SentenceQuestion {
       el("div", { class: "card", dir: "auto" }, this.sentence.place),
       ...item.after.map((text) => el("p", { class: "around", dir: "auto" }, text)),
       typeButtons(this.project.types, (type) => this.sentence.mark(type)),
+      item.layers.length ? this.layers(item) : null,
       item.readings.length ? el("section", { class: "card", "aria-label": "Annotators" }, el("h2", {}, "What annotators marked"), this.readings(item)) : null,
-      item.cases.length ? why(item.cases) : null,
+      item.cases.length ? why([...item.cases].sort((a, b) => b.wrong - a.wrong).map((one) => [item, one])) : null,
     ];
+  }
+
+  // The same text on its other layers, beside this one.
+  layers(item) {
+    const name = (one) => `layer ${one.layer || "1"}`;
+    return el("section", { class: "card", "aria-label": "Other layers" }, el("h2", {}, "Other layers of this text"),
+      el("ul", { class: "readings" }, item.layers.map((one) => el("li", {},
+        el("button", { type: "button", class: "layer", onclick: () => this.open(`s-${one.sentence}`) }, `Review ${name(one)}`),
+        el("span", { class: "what", dir: "auto" }, one.spans.length ? one.spans.map((span) => el("span", { class: `mark ${this.sentence.colour(span[2])}` }, `${this.sentence.words(span)} `, el("span", { class: "tag" }, span[2]))) : el("i", {}, "nothing")),
+        el("span", { class: "who" }, one.status)))));
   }
 
   readings(item) {
     return el("ul", { class: "readings" }, item.readings.map((one, k) => el("li", {},
       el("button", { type: "button", "aria-label": `Take version ${k + 1}`, onclick: () => this.sentence.take(one.spans) }, "Take", k < 9 ? [" ", el("kbd", {}, `⇧${k + 1}`)] : null),
-      el("span", { class: "what", dir: "auto" }, one.spans.length ? one.spans.map((span) => el("span", { class: `mark ${this.sentence.colour(span[2])}` }, `${this.sentence.words(span)} ${span[2]}`)) : el("i", {}, "nothing")),
-      el("span", { class: "who" }, `${one.names.length}: ${one.names.slice(0, 12).join(", ")}${one.names.length > 12 ? " …" : ""}`))));
+      el("span", { class: "what", dir: "auto" }, one.spans.length ? one.spans.map((span) => el("span", { class: `mark ${this.sentence.colour(span[2])}` }, `${this.sentence.words(span)} `, el("span", { class: "tag" }, span[2]))) : el("i", {}, "nothing")),
+      el("span", { class: "who" }, names(one.names)))));
   }
 
   type(type) { if (type === null) this.sentence.erase(); else this.sentence.mark(type); }
@@ -90,7 +115,7 @@ export class GroupQuestion {
     this.draw();
     return [
       el("p", { class: "soft" }, "One answer for all marks that are ticked. Untick what is different: it will be asked by itself."),
-      this.choices, el("div", { class: "card" }, this.list), why(this.members.slice(0, 3).map(({ one }) => one)),
+      this.choices, el("div", { class: "card" }, this.list), why(this.members.slice(0, 3).map(({ item, one }) => [item, one])),
     ];
   }
 
@@ -101,7 +126,8 @@ export class GroupQuestion {
       const { item, one } = member;
       const box = el("input", { type: "checkbox", checked: member.taken, "aria-label": `Mark ${k + 1} has this answer`, onchange: (event) => { member.taken = event.target.checked; this.cursor = k; this.draw(); } });
       return el("li", { class: [k === this.cursor && "cursor", !member.taken && "out"].filter(Boolean).join(" ") }, box,
-        el("span", { class: "text", dir: "auto" }, ...this.words(item, one)));
+        el("span", { class: "text", dir: "auto" }, ...this.words(item, one)),
+        el("span", { class: "said" }, `now ${none(one.label)} ${percent(1 - one.wrong)}`, el("br"), one.why.filter(({ votes }) => votes.length).map(({ type, votes }) => `${votes.length} ${none(type)}`).join(" · ")));
     }));
   }
 

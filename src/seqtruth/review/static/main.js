@@ -6,6 +6,7 @@ import { by, el, fill, percent, say } from "./dom.js";
 import { outlook } from "./progress.js";
 
 let project, current = null, comment = "", busy = false, filters = {};
+let asked = 0, listed = 0, list = ""; // the last question and queue asked for, and the queue that is shown
 
 const KEYS = [
   ["Enter or a", "accept what is shown, go on"], ["1 … 9", "type of the mark under the cursor, of the selection, or of all ticked marks"],
@@ -66,13 +67,19 @@ async function next() { await bring(() => post("/api/next", filters)); }
 async function open(name) { await bring(() => post(`/api/questions/${name}`)); }
 
 async function bring(ask) {
+  const mine = ++asked;
   by("question").setAttribute("aria-busy", "true");
   try {
     const question = await ask();
+    if (mine !== asked) return; // another was opened meanwhile: it stays
     comment = "";
     if (question.question === null) { current = null; showDone(); }
     else showQuestion(question);
-  } catch (error) { by("question").setAttribute("aria-busy", "false"); fail(error); }
+  } catch (error) {
+    if (mine !== asked) return;
+    by("question").setAttribute("aria-busy", "false");
+    fail(error);
+  }
   progress();
   if (!by("queue").hidden) queue();
 }
@@ -83,7 +90,7 @@ function showDone() {
 }
 
 function showQuestion(question) {
-  current = question.kind === "sentence" ? new SentenceQuestion(question, project) : new GroupQuestion(question, project);
+  current = question.kind === "sentence" ? new SentenceQuestion(question, project, open) : new GroupQuestion(question, project);
   const item = question.items[0];
   const facts = [question.document && `document ${question.document}`, item.status !== "open" && item.status, `${question.wrong.toFixed(1)} errors expected`].filter(Boolean);
   show([
@@ -170,10 +177,19 @@ async function progress() {
 }
 
 async function queue() {
+  const mine = ++listed;
   const found = await get(`/api/questions?${query({ ...filters, limit: 50 })}`).catch(fail);
-  if (!found) return;
-  fill(by("questions"), found.length ? found.map((one) => el("li", {}, el("button", { type: "button", onclick: () => open(one.question) },
+  if (!found || mine !== listed) return;
+  const told = JSON.stringify(found.map((one) => ({ ...one, by: one.by !== project.user && one.by })));
+  if (told === list) return; // so that nothing moves under a finger
+  list = told;
+  fill(by("questions"), found.length ? found.map((one) => el("li", {}, el("button", { type: "button", onclick: () => { makeRoom(); open(one.question); } },
     heading(one), one.kind === "sentence" ? null : el("br"), el("small", {}, ` ${one.document} · ${one.wrong.toFixed(1)} errors expected${one.by && one.by !== project.user ? ` · with ${one.by}` : ""}`)))) : el("li", {}, "Nothing."));
+}
+
+// Where the queue lies above the question (a phone), it makes room for what was chosen, so that nothing moves under a finger.
+function makeRoom() {
+  if (matchMedia("(max-width: 760px)").matches && !by("queue").hidden) toggle(by("show-queue"), by("queue"), queue);
 }
 
 function toggle(button, panel, filled) {
@@ -208,6 +224,7 @@ by("filters").addEventListener("submit", (event) => {
   event.preventDefault();
   filters = Object.fromEntries([...new FormData(by("filters"))].filter(([, value]) => value !== ""));
   if (filters.below !== undefined) filters.below = Number(filters.below);
+  makeRoom();
   once(next);
 });
 by("filters").addEventListener("reset", () => { filters = {}; setTimeout(() => once(next)); });

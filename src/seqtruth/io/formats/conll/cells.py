@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
+from seqtruth.io.text_batch import Texts
 from seqtruth.kernels.arrays import I32, I64, Bool
 from seqtruth.kernels.native import call
 
@@ -28,35 +31,33 @@ def count_cells(buffer: U8, starts: I64, ends: I64, rows: I64, gap: Bool) -> I64
     return counts
 
 
-def find_cells(
-    buffer: U8, starts: I64, ends: I64, rows: I64, gap: Bool, n_cells: int
-) -> tuple[I64, I64]:
-    """First byte of each cell and the one after its last, line after line."""
-    first, last = np.empty(n_cells, np.int64), np.empty(n_cells, np.int64)
-    call("find_cells", buffer, starts, ends, rows, gap, first, last)
-    return first, last
+class Cells(NamedTuple):
+    """The first cell of each line, and numbers in ``names`` for the others, [rows, columns - 1]."""
+
+    tokens: Texts
+    codes: I32
+    names: list[str]
 
 
-def number_cells(buffer: U8, first: I64, last: I64, n_columns: int) -> tuple[I32, I32]:
-    """A number for each cell but those of the first column, equal where the bytes are.
+def read_cells(buffer: U8, lines: tuple[I64, I64, I64], gap: Bool, n_columns: int) -> Cells | None:
+    """The cells of lines that have ``n_columns`` each; None where one has another number.
 
-    Returns int32[rows, n_columns - 1], and the first cell that has each number.
+    Parameters
+    ----------
+    lines : starts and ends of all lines, and which to read.
+    gap : bytes that separate cells.
+    n_columns : 0: any number, and only the first cell is read.
     """
-    codes = np.empty((len(first) // n_columns, n_columns - 1), np.int32)
-    firsts = np.empty(codes.size, np.int32)
-    return codes, firsts[: call("number_cells", buffer, first, last, codes, firsts)].copy()
-
-
-def copy_cells(buffer: U8, first: I64, last: I64) -> tuple[I64, U8]:
-    """The cells' bytes one after the other, and where each begins."""
-    offsets = np.zeros(len(first) + 1, np.int64)
-    np.cumsum(last - first, out=offsets[1:])
-    data = np.empty(offsets[-1], np.uint8)
-    call("copy_cells", buffer, first, offsets, data)
-    return offsets, data
-
-
-def texts(buffer: U8, first: I64, last: I64) -> pa.Array:
-    """The cells as strings."""
-    offsets, data = copy_cells(buffer, first, last)
-    return pa.LargeStringArray.from_buffers(len(first), pa.py_buffer(offsets), pa.py_buffer(data))
+    rows = lines[2]
+    codes = np.empty((len(rows), max(0, n_columns - 1)), np.int32)
+    sizes, data = np.empty(len(rows), np.int32), np.empty(len(buffer), np.uint8)
+    names, offsets = np.empty(len(buffer), np.uint8), np.empty(codes.size + 2, np.int32)
+    state = np.zeros(2, np.int64)
+    room = (sizes, data, codes, names, offsets, state)
+    if call("read_cells", buffer, *lines, gap, n_columns, *room) < len(rows):
+        return None
+    n_names, n_bytes = state.tolist()
+    held = names[: offsets[n_names]].tobytes()
+    borders = offsets[: n_names + 1].tolist()
+    texts = [held[a:b].decode() for a, b in pairwise(borders)]
+    return Cells(Texts(sizes, data[:n_bytes]), codes, texts)

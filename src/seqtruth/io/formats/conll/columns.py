@@ -21,8 +21,9 @@ from seqtruth.errors import DataError, DataWarning, InputError, ParameterError
 from seqtruth.io.assemble import Columns, assemble, make_corpus, sentence_documents
 from seqtruth.io.files import write_chunks
 from seqtruth.io.formats.conll.text import DOCSTART, MISSING, Sheet, parse_sheet
-from seqtruth.kernels.arrays import I32, I64, Bool
+from seqtruth.kernels.arrays import I32, I64, Bool, Tags
 from seqtruth.kernels.native import call
+from seqtruth.kernels.tags import numbers_in_use
 
 #: A tag of spans, in any scheme.
 _SPAN_TAG = re.compile(r"O|[BIESLUM]-.+")
@@ -67,13 +68,20 @@ def read_conll(
             )
     names = names or [str(number + 1) for number in range(codes.shape[1])]
     corpus = make_corpus(str(path), sheet.token_offsets, sheet.ids, sheet.tokens, sheet.documents)
-    sentence, annotator, tags = _rows(sheet.token_offsets, codes)
+    sentence, annotator, tags = rows_of(sheet.token_offsets, codes)
+    offsets, lines, labels, noted = (
+        sheet.token_offsets,
+        sheet.lines,
+        sheet.labels,
+        noted_scheme(sheet),
+    )
+    del sheet, codes  # the grid is as large as the rows made from it
 
     def where(sentence: int, token: int, annotator: int) -> str:
-        return sheet.at(int(sheet.lines[sheet.token_offsets[sentence] + token]))
+        return f"{path}:{lines.of(int(offsets[sentence]) + token)}"
 
-    found = Columns(str(path), corpus, names, sheet.labels, sentence, annotator, tags, where)
-    return assemble(found, scheme or noted_scheme(sheet))
+    found = Columns(str(path), corpus, names, labels, sentence, annotator, tags, where)
+    return assemble(found, scheme or noted)
 
 
 def _all_are_tags(sheet: Sheet) -> bool:
@@ -83,13 +91,18 @@ def _all_are_tags(sheet: Sheet) -> bool:
     """
     if sheet.codes.shape[1] < 2:
         return True
-    used = [np.unique(column) for column in sheet.codes.T]
+    used = _used(sheet)
     tags = np.array([_SPAN_TAG.fullmatch(label) is not None for label in sheet.labels] + [True])
     begins = [label[:2] in ("B-", "I-") for label in sheet.labels] + [False]
     last = used[-1]
     if not tags[last].all() or not any(begins[code] for code in last):
         return True
     return all(tags[column].all() for column in used[:-1])
+
+
+def _used(sheet: Sheet) -> list[I64]:
+    """The numbers in each column, as places in its labels; the place behind the last is for none."""
+    return [np.flatnonzero(column) for column in numbers_in_use(sheet.codes, len(sheet.labels))]
 
 
 def _others(sheet: Sheet) -> str:
@@ -121,22 +134,23 @@ def _chosen(sheet: Sheet, columns: Sequence[int]) -> list[int]:
     return [place - 1 for place in places]
 
 
-def _rows(offsets: I64, codes: I32) -> tuple[I64, I64, I32]:
+def rows_of(offsets: I64, codes: Tags) -> tuple[I32, I32, Tags]:
     """Rows (sentence, annotator, tags) from the grid of tokens and annotators."""
-    sentence, annotator = np.nonzero(seen_by(offsets, codes))
+    rows = np.flatnonzero(seen_by(offsets, codes))
+    sentence, annotator = (part.astype(np.int32) for part in np.divmod(rows, codes.shape[1]))
     return sentence, annotator, read_columns(offsets, codes, sentence, annotator)
 
 
-def seen_by(offsets: I64, codes: I32) -> Bool:
+def seen_by(offsets: I64, codes: Tags) -> Bool:
     """bool[sentences, annotators]: who gave any tag."""
     seen = np.zeros((len(offsets) - 1, codes.shape[1]), np.bool_)
     call("find_seen", offsets, codes, seen)
     return seen
 
 
-def read_columns(offsets: I64, codes: I32, sentence: I64, annotator: I64) -> I32:
+def read_columns(offsets: I64, codes: Tags, sentence: I32, annotator: I32) -> Tags:
     """Tags of each row, one row after the other."""
-    tags = np.empty(int(np.diff(offsets)[sentence].sum()), np.int32)
+    tags = np.empty(int(np.diff(offsets)[sentence].sum()), codes.dtype)
     call("read_columns", offsets, codes, sentence, annotator, tags)
     return tags
 

@@ -47,10 +47,13 @@ def folder_columns(path: Path) -> tuple[Columns, list[Sheet]]:
     if all(sheet.has_ids for sheet in sheets):
         order: dict[str, tuple[int, int]] = {}  # id -> the sheet and sentence that showed it first
         for number, sheet in enumerate(sheets):
-            for s, name in enumerate(sheet.ids):
+            for s, name in enumerate(sheet.ids.to_pylist()):
                 order.setdefault(name, (number, s))
         numbers = {name: i for i, name in enumerate(order)}
-        places = [np.array([numbers[name] for name in sheet.ids], np.int64) for sheet in sheets]
+        places = [
+            np.array([numbers[name] for name in sheet.ids.to_pylist()], np.int64)
+            for sheet in sheets
+        ]
         origin = list(order.values())
     else:
         _check_counts(sheets)
@@ -92,7 +95,7 @@ def _sheet(path: Path) -> Sheet:
     if sheet.codes.shape[1] != 1:
         raise InputError(
             "a file of one annotator must have two columns, token and tag",
-            where=sheet.at(int(sheet.lines[0])),
+            where=sheet.at(sheet.lines.of(0)),
             got=f"{sheet.codes.shape[1] + 1} columns",
             fix="give each annotator a file, or read the file itself as conll",
         )
@@ -107,7 +110,7 @@ def _check_counts(sheets: list[Sheet]) -> None:
             found = _count(len(sheet.ids), "sentence")
             raise InputError(
                 f"{found} where {first.path.name} has {len(first.ids)}",
-                where=sheet.at(sheet.id_lines[-1]),
+                where=sheet.at(int(sheet.id_lines[-1])),
                 fix="write '?' for tags not given, or put '# id = …' above each sentence",
             )
 
@@ -129,9 +132,9 @@ def _compare_sentence(first: Sheet, s: int, sheet: Sheet, t: int) -> None:
         return
     pairs = zip(mine.to_pylist(), theirs.to_pylist(), strict=False)
     differ = next((i for i, (x, y) in enumerate(pairs) if x != y), None)
-    sentence = f"sentence {sheet.ids[t]!r}"
+    sentence = f"sentence {sheet.ids[t].as_py()!r}"
     if len(mine) != len(theirs):
-        line = sheet.id_lines[t] if differ is None else int(sheet.lines[c + differ])
+        line = int(sheet.id_lines[t]) if differ is None else sheet.lines.of(int(c) + differ)
         found = _count(len(theirs), "token")
         raise InputError(
             f"{sentence} has {found} where {first.path.name} has {len(mine)}",
@@ -141,7 +144,7 @@ def _compare_sentence(first: Sheet, s: int, sheet: Sheet, t: int) -> None:
     assert differ is not None
     raise InputError(
         f"{sentence} differs from {first.path.name}, which has {mine[differ].as_py()!r}",
-        where=sheet.at(int(sheet.lines[c + differ])),
+        where=sheet.at(sheet.lines.of(int(c) + differ)),
         got=repr(theirs[differ].as_py()),
         fix="all annotators' files must have the same tokens",
     )
@@ -179,16 +182,16 @@ def _columns(
 
     def where(sentence: int, token: int, annotator: int) -> str:
         sheet = sheets[annotator]
-        return sheet.at(int(sheet.lines[sheet.token_offsets[back[annotator][sentence]] + token]))
+        return sheet.at(sheet.lines.of(int(sheet.token_offsets[back[annotator][sentence]]) + token))
 
     return Columns(
         name,
         make_corpus(
             name,
             offsets,
-            [sheets[k].ids[s] for k, s in origin],
+            [sheets[k].ids[s].as_py() for k, s in origin],
             tokens,
-            [sheets[k].documents[s] for k, s in origin],
+            [_document(sheets[k], s) for k, s in origin],
         ),
         annotators,
         list(labels),
@@ -197,6 +200,10 @@ def _columns(
         np.concatenate(codes),
         where,
     )
+
+
+def _document(sheet: Sheet, sentence: int) -> str:
+    return "" if sheet.documents is None else sheet.documents[sentence]
 
 
 def write_conll_folder(crowd: Crowd, path: Path) -> None:

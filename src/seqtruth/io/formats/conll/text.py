@@ -13,24 +13,17 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from seqtruth.errors import InputError
-from seqtruth.io.crowd_columns import whole
-from seqtruth.io.files import read_text
-from seqtruth.io.formats.conll.cells import (
-    U8,
-    count_cells,
-    find_cells,
-    find_lines,
-    number_cells,
-    texts,
-)
-from seqtruth.kernels.arrays import I32, I64, Bool
+from seqtruth.io.chunks import text_blocks
+from seqtruth.io.formats.conll.cells import U8, Cells, count_cells, find_lines, read_cells
+from seqtruth.io.growing import Growing, GrowingTexts, counting, string_array
+from seqtruth.kernels.arrays import I64, MAX_ONE_BYTE_LABELS, Bool
 
 MISSING = "?"
 DOCSTART = "-DOCSTART-"
@@ -44,20 +37,31 @@ _ID_KEYS, _DOC_KEYS = ("id", "sent_id"), ("doc", "newdoc id")
 _OPENING = frozenset(_ID_KEYS + _DOC_KEYS)
 
 
+class TokenLines(NamedTuple):
+    """The line of each token: they follow each other, but for the lines between sentences."""
+
+    first: I64  #: tokens before which there are such
+    shift: I64  #: line less token, from there on
+
+    def of(self, token: int) -> int:
+        """The line of a token, counted from 1."""
+        return int(self.shift[np.searchsorted(self.first, token, "right") - 1] + token + 1)
+
+
 class Sheet(NamedTuple):
     """One CoNLL file: sentences, and one column of tag numbers for each annotator."""
 
     path: Path
-    token_offsets: npt.NDArray[np.int64]
+    token_offsets: I64
     tokens: pa.Array
-    lines: npt.NDArray[np.int64]  #: line of each token
-    ids: list[str]
-    id_lines: list[int]  #: line of each sentence's id or first token
+    lines: TokenLines
+    ids: pa.Array
+    id_lines: I64  #: line of each sentence's id or first token
     has_ids: bool
-    documents: list[str]
+    documents: list[str] | None  #: of each sentence; None where there are none
     names: list[str] | None  #: annotators from the header
     labels: list[str]
-    codes: npt.NDArray[np.int32]  #: [tokens, columns], -1 for ``?``
+    codes: npt.NDArray[np.signedinteger[Any]]  #: [tokens, columns], -1 for ``?``
     scheme: str | None
 
     def at(self, line: int) -> str:
@@ -75,22 +79,25 @@ class _Layout:
 
 def parse_sheet(path: Path) -> Sheet:
     """Read one file; every fault names its line."""
-    return parse_lines(path, read_text(path))
+    return _read(path, (block for _, block in text_blocks(path, _BLOCK)), True)
 
 
 def parse_lines(path: Path, data: bytes, tags: bool = True) -> Sheet:
-    """Read the content of one file, block by block, so that what is counted in it stays small.
+    """Read the content of one file.
 
     Without ``tags``, the sheet has no tag columns. The file may then have one column only, or,
     where it is tab-separated, lines without tags.
     """
-    if b"\r" in data[:_BLOCK] and b"\n" not in data:  # line ends of old Macs
-        data = data.replace(b"\r", b"\n")
+    return _read(path, _blocks(data), tags)
+
+
+def _read(path: Path, blocks: Iterator[bytes], tags: bool) -> Sheet:
+    """Read block by block, so that what is counted in one stays small."""
     reader = _Reader(path, tags)
-    block = b""
-    for block in _blocks(data):
+    for block in blocks:
+        if not reader.n_lines and b"\n" not in block[:-1] and b"\r" in block[:-1]:
+            block = block.replace(b"\r", b"\n")  # line ends of old Macs
         reader.add(block)
-    del data, block  # all is in the reader now
     return reader.sheet()
 
 
@@ -110,31 +117,51 @@ class _Reader:
     def __init__(self, path: Path, tags: bool) -> None:
         self.path, self.tags = path, tags
         self.layout = _Layout([], None, -1)
-        self._n_lines = self._n_borders = 0
+        self.n_lines = 0
         self._gap: npt.NDArray[np.bool_] | None = None
         self._tabbed, self._columns = False, 0
         self._names: list[str] | None = None
         self._numbers: dict[str, int] = {}
-        self._lines: list[I64] = []
-        self._ranks: list[I64] = []
-        self._tokens: list[pa.Array] = []
-        self._codes: list[I32] = []
+        self._opens = Growing(np.int64)  # lines of the first token after a border
+        self._first, self._shift = Growing(np.int64), Growing(np.int64)
+        self._tokens = GrowingTexts()
+        self._codes: Growing | None = None
+        self._last = -2  # line of the last token; none is before the first
+        self._border = True  # whether a border came since
 
     def add(self, data: bytes) -> None:
         """Find a block's lines, cells and tags."""
         buffer = np.frombuffer(data, np.uint8)
         starts, ends, is_token = find_lines(buffer)
-        border = _find_comments(self.layout, data, buffer, (starts, ends, is_token), self._n_lines)
+        border = _find_comments(self.layout, data, buffer, (starts, ends, is_token), self.n_lines)
         rows = np.flatnonzero(is_token)
         if not self.tags and self._gap is None and len(rows):
             if _BARE_HEADER.fullmatch(data[starts[rows[0]] : ends[rows[0]]]):
                 rows = rows[1:]
         if len(rows):
+            self._add_lines(rows, border)
             self._add_rows(data, buffer, (starts, ends), rows)
-            self._lines.append(rows + self._n_lines)
-            self._ranks.append(np.cumsum(border)[rows] + self._n_borders)
-        self._n_lines += len(starts)
-        self._n_borders += int(border.sum())
+        else:
+            self._border |= bool(border.any())
+        self.n_lines += len(starts)
+
+    def _add_lines(self, rows: I64, border: Bool) -> None:
+        """Note where sentences begin, and which lines the tokens are on."""
+        before = np.concatenate([[self._last - self.n_lines], rows[:-1]])
+        after_gap = np.flatnonzero(rows != before + 1)
+        # a gap is a border unless all its lines are comments that end no sentence
+        quiet = np.flatnonzero(~border)
+        quiet = quiet[np.isin(quiet, rows, invert=True)] if len(quiet) > len(rows) else quiet[:0]
+        at, since = rows[after_gap], np.maximum(before[after_gap], -1)
+        between = np.searchsorted(quiet, at) - np.searchsorted(quiet, since, "right")
+        passed = at - since - 1 > between
+        passed[: int(len(after_gap) > 0 and after_gap[0] == 0)] |= self._border
+        opens = after_gap[passed]
+        self._opens.append(rows[opens] + self.n_lines)
+        self._first.append(after_gap + self._tokens.size)
+        self._shift.append(rows[after_gap] + self.n_lines - after_gap - self._tokens.size)
+        self._last = int(rows[-1]) + self.n_lines
+        self._border = bool(border[rows[-1] :].any())
 
     def _add_rows(self, data: bytes, buffer: U8, lines: tuple[I64, I64], rows: I64) -> None:
         starts, ends = lines
@@ -144,37 +171,45 @@ class _Reader:
             self._names = _names(self.path, self.layout) if self.tags else None
             self._gap = np.zeros(256, np.bool_)
             self._gap[[9, 10] if self._tabbed else [9, 10, 11, 12, 13, 32]] = True
-        counts = count_cells(buffer, starts, ends, rows, self._gap)
-        self._columns = self._columns or int(counts[0])
-        if self.tags or not self._tabbed:
+            self._columns = int(count_cells(buffer, starts, ends, rows[:1], self._gap)[0])
+            self._check_columns(data, lines, rows[:1], np.array([self._columns]))
+        wanted = self._columns if self._names is None else len(self._names) + 1
+        exact = self.tags or not self._tabbed
+        if not exact:
+            _check_first_cells(f"{self.path}", buffer, starts, rows, self.n_lines)
+        found = read_cells(buffer, (starts, ends, rows), self._gap, wanted if exact else 0)
+        if found is None:
+            counts = count_cells(buffer, starts, ends, rows, self._gap)
             self._check_columns(data, lines, rows, counts)
-        else:
-            _check_first_cells(f"{self.path}", buffer, starts, rows, self._n_lines)
-        first_byte, last_byte = find_cells(buffer, starts, ends, rows, self._gap, int(counts.sum()))
+            raise AssertionError("lines with another number of columns were to be told")
+        self._tokens.append(found.tokens)
         if self.tags:
-            self._codes.append(self._numbered(buffer, first_byte, last_byte))
-        words = np.cumsum(counts) - counts
-        self._tokens.append(texts(buffer, first_byte[words], last_byte[words]))
+            self._add_codes(found)
 
-    def _numbered(self, buffer: U8, first: I64, last: I64) -> I32:
+    def _add_codes(self, found: Cells) -> None:
         """Each tag's number among the different ones of the file (-1 for ``?``)."""
-        codes, firsts = number_cells(buffer, first, last, self._columns)
         known = self._numbers
-        labels: list[str] = texts(buffer, first[firsts], last[firsts]).to_pylist()
         numbers = np.array(
-            [-1 if label == MISSING else known.setdefault(label, len(known)) for label in labels],
+            [-1 if name == MISSING else known.setdefault(name, len(known)) for name in found.names],
             np.int32,
         )
-        return np.asarray(numbers[codes], np.int32)
+        small = len(known) <= MAX_ONE_BYTE_LABELS
+        kind = np.dtype(np.int8 if small else np.int16 if len(known) < 1 << 15 else np.int32)
+        if self._codes is None:
+            self._codes = Growing(kind, self._columns - 1)
+        self._codes.widen(kind)
+        self._codes.append(numbers.astype(kind)[found.codes])
 
     def _check_columns(self, data: bytes, lines: tuple[I64, I64], rows: I64, counts: I64) -> None:
+        if not self.tags and self._tabbed:
+            return
         names, fewest = self._names, 2 if self.tags else 1
         expected = self._columns if names is None else len(names) + 1
         bad = np.flatnonzero(counts != expected)
         if expected < fewest:
             raise InputError(
                 "a line needs a token and at least one tag",
-                where=f"{self.path}:{self._n_lines + rows[0] + 1}",
+                where=f"{self.path}:{self.n_lines + rows[0] + 1}",
                 got="1 column",
                 fix="separate token and tags by tabs or spaces",
             )
@@ -190,24 +225,32 @@ class _Reader:
         basis = "the lines before have" if names is None else "the header has"
         raise InputError(
             f"{counts[bad[0]]} column{'s' if counts[bad[0]] != 1 else ''} where {basis} {expected}",
-            where=f"{self.path}:{self._n_lines + line + 1}",
+            where=f"{self.path}:{self.n_lines + line + 1}",
             got=repr(text[:60]),
             fix=fix,
         )
 
     def sheet(self) -> Sheet:
         """All blocks together."""
-        if not self._lines:
+        n_tokens = self._tokens.size
+        if not n_tokens:
             raise InputError("the file has no tokens", where=str(self.path))
-        rows, ranks = whole(self._lines, np.int64), whole(self._ranks, np.int64)
-        offsets, ids, id_lines, has_ids, documents = _sentences(
-            self.path, self.layout.comments, rows, ranks
-        )
-        codes = whole(self._codes, np.int32) if self.tags else np.zeros((len(rows), 0), np.int32)
+        lines = TokenLines(self._first.whole(), self._shift.whole())
+        opens = self._opens.whole()
+        first_lines, ids, has_ids, documents = _sentences(self.path, self.layout.comments, opens)
+        # the last token before a line is that of the last run that begins before it
+        ends = np.concatenate([lines.first[1:], [n_tokens]])
+        run = np.searchsorted(lines.first + lines.shift, first_lines, "right") - 1
+        inside = np.minimum(first_lines - lines.shift[run], ends[run])
+        offsets = np.where(run < 0, 0, inside)
+        codes: npt.NDArray[Any] = np.zeros((n_tokens, 0), np.int8)
+        if self._codes is not None:
+            codes = self._codes.whole()
         schemes = [value for _, key, value in self.layout.comments if key == "scheme"]
         return Sheet(
-            self.path, offsets, pa.concat_arrays(self._tokens), rows + 1, ids, id_lines, has_ids,
-            documents, self._names, list(self._numbers), codes, schemes[0] if schemes else None,
+            self.path, np.append(offsets, n_tokens), self._tokens.whole(), lines, ids, first_lines + 1,
+            has_ids, documents, self._names, list(self._numbers), codes,
+            schemes[0] if schemes else None,
         )  # fmt: skip
 
 
@@ -295,17 +338,17 @@ def _check_first_cells(path: str, buffer: U8, starts: I64, rows: I64, before: in
 
 
 def _sentences(
-    path: Path, comments: list[tuple[int, str, str]], rows: I64, ranks: I64
-) -> tuple[npt.NDArray[np.int64], list[str], list[int], bool, list[str]]:
-    """Cut the token lines into sentences and hand out ids and documents.
+    path: Path, comments: list[tuple[int, str, str]], opens: I64
+) -> tuple[I64, pa.Array, bool, list[str] | None]:
+    """First line, id and document of each sentence, and whether any id was given.
 
-    ``ranks`` counts the borders up to each line of ``rows``.
+    A sentence begins at each token line that has a border between it and the one before (``opens``), and at
+    each id comment, so that a sentence without tokens can be kept.
     """
-    # A sentence begins at each token line that has a border between it and the one before, and at
-    # each id comment (so that a sentence without tokens can be kept).
-    opens = rows[np.flatnonzero(np.diff(ranks, prepend=-1) > 0)]
-    events: list[tuple[int, str, str]] = [(int(line), "", "") for line in opens]
-    events += [c for c in comments if c[1] in (*_ID_KEYS, *_DOC_KEYS, DOCSTART)]
+    told = [one for one in comments if one[1] in (*_ID_KEYS, *_DOC_KEYS, DOCSTART)]
+    if not told:
+        return opens, counting(len(opens)), False, None
+    events = [(line, "", "") for line in opens.tolist()] + told
     first_lines: list[int] = []
     given: list[str | None] = []
     documents: list[str] = []
@@ -324,8 +367,16 @@ def _sentences(
             documents.append(document)
         waiting, last = key in _ID_KEYS or (waiting and key in _DOC_KEYS), line
     ids = [str(number) if name is None else name for number, name in enumerate(given)]
+    _check_ids(path, ids, first_lines)
+    has_ids = any(name is not None for name in given)
+    return np.array(first_lines, np.int64), string_array(ids), has_ids, documents
+
+
+def _check_ids(path: Path, ids: list[str], lines: list[int]) -> None:
+    if len(set(ids)) == len(ids):
+        return
     seen: dict[str, int] = {}
-    for name, line in zip(ids, first_lines, strict=True):
+    for name, line in zip(ids, lines, strict=True):
         if seen.setdefault(name, line) != line:
             raise InputError(
                 f"sentence id {name!r} is given twice",
@@ -333,6 +384,3 @@ def _sentences(
                 got=f"the first on line {seen[name] + 1}",
                 fix="give each sentence an id of its own",
             )
-    offsets = np.searchsorted(rows, np.append(first_lines, rows[-1] + 1)).astype(np.int64)
-    has_ids = any(name is not None for name in given)
-    return offsets, ids, [line + 1 for line in first_lines], has_ids, documents

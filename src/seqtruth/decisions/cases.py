@@ -2,7 +2,8 @@
 
 Marks of the consensus, of the annotators, and what the probabilities hold possible are laid over each other;
 those that overlap are one case. A case knows how likely its labels are wrong, which type they give, and the
-strongest rival.
+strongest rival. What somebody who is right settles by looking at a sentence is the sum over its cases
+(:func:`expected_errors`): by that, triage queues sentences and the review desk its questions.
 """
 
 from __future__ import annotations
@@ -105,6 +106,19 @@ def find_cases(result: Result, crowd: Crowd | None = None) -> Cases:
     return _columns(result, first, last, n_ours, asked, ours, number[: len(ours.start)])
 
 
+def expected_errors(cases: Cases, n_sentences: int, mask: Bool | None = None) -> F64:
+    """float64[S]: wrong labels to be expected in each sentence, which an answer about it would put right.
+
+    Parameters
+    ----------
+    cases : what is in doubt.
+    n_sentences : of the corpus.
+    mask : bool[C], the cases that count; all where not given.
+    """
+    wrong = cases.wrong if mask is None else np.where(mask, cases.wrong, 0.0)
+    return np.bincount(cases.sentence, wrong, n_sentences).astype(np.float64)
+
+
 def _marks(tags: np.ndarray, offsets: I64, result: Result) -> _Marks:
     found = extract(tags, offsets, result.scheme)
     at = offsets[found.sequence]
@@ -154,7 +168,7 @@ def _columns(
         sentence, corpus.sentence_document[sentence].astype(np.int64), first - at, last - at, wrong,
         asked[0] - at, asked[1] - at, label, rival, n_ours <= 1, np.zeros(n, np.int64),
     ).chosen(keep)  # fmt: skip
-    return found._replace(surface=_surfaces(result, found))
+    return found._replace(surface=surfaces(result, found))
 
 
 def _doubt(result: Result, first: I64, last: I64) -> F64:
@@ -172,21 +186,32 @@ def _doubt(result: Result, first: I64, last: I64) -> F64:
 
 def _rivals(result: Result, first: I64, last: I64, label: I64) -> I64:
     """The most probable type (-1: none) beside the one chosen, by the mean over the mark's tokens."""
-    scheme, n_types = result.scheme, len(result.scheme.types)
-    if not len(first):
-        return np.zeros(0, np.int64)
-    by_type = np.zeros((result.corpus.n_tokens + 1, n_types + 1))
-    for number, kind in enumerate(scheme.type_of.tolist()):
-        by_type[:-1, kind] += result.probabilities[:, number]  # -1 (none) is the last column
-    cuts = np.stack([first, last], axis=1).reshape(-1)
-    mean = np.add.reduceat(by_type, cuts, axis=0)[::2] / (last - first)[:, None]
+    mean = type_shares(result, first, last)
     mean[np.arange(len(first)), label] = -1.0
     best = np.argmax(mean, axis=1)
-    return np.where(best == n_types, -1, best).astype(np.int64)
+    return np.where(best == len(result.scheme.types), -1, best).astype(np.int64)
 
 
-def _surfaces(result: Result, cases: Cases) -> I64:
-    """Numbers of the texts of the marks asked about."""
+def type_shares(result: Result, first: I64, last: I64) -> F64:
+    """float64[C, types + 1]: probability of each type, and of none in the last column.
+
+    Parameters
+    ----------
+    result : the labels.
+    first, last : int64[C], tokens of the whole corpus, ``last`` behind them; the mean over these.
+    """
+    n_types = len(result.scheme.types)
+    if not len(first):
+        return np.zeros((0, n_types + 1))
+    by_type = np.zeros((result.corpus.n_tokens + 1, n_types + 1))
+    for number, kind in enumerate(result.scheme.type_of.tolist()):
+        by_type[:-1, kind] += result.probabilities[:, number]  # -1 (none) is the last column
+    cuts = np.stack([first, last], axis=1).reshape(-1)
+    return np.asarray(np.add.reduceat(by_type, cuts, axis=0)[::2] / (last - first)[:, None])
+
+
+def surfaces(result: Result, cases: Cases) -> I64:
+    """int64[C]: numbers of the texts of the marks asked about; equal for equal texts."""
     corpus = result.corpus
     if corpus.tokens is None or not cases.size:
         return np.arange(cases.size)

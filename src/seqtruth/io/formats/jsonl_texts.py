@@ -1,0 +1,225 @@
+"""JSON lines with texts and character spans."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
+from seqtruth.errors import DataWarning, InputError
+from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
+from seqtruth.io.formats.jsonl_records import (
+    field_in,
+    kind_of,
+    names_in,
+    neither,
+    parse_record,
+    scheme_in,
+    spans_in,
+)
+from seqtruth.io.from_documents import CrowdBuilder, Cutting
+from seqtruth.io.json_blocks import Line, MarkRecords, strings_of
+from seqtruth.io.marked_texts import MarkedTexts, plain_ones
+from seqtruth.io.records import given_twice
+from seqtruth.io.text_batch import batch_of
+from seqtruth.io.text_spans import tidy_span
+
+
+class TokensError(Exception):
+    """A record has tokens, in a file that was taken for one of texts."""
+
+
+class TextReader:
+    """Records with texts alone, one by one or in columns: spans may overlap, and texts may be split."""
+
+    def __init__(self, name: str, cutting: Cutting) -> None:
+        self.name, self.scheme = name, cutting.scheme
+        self.builder = CrowdBuilder(name, Notes(), cutting)
+        self.documents: list[str] = []
+        self.offsets: list[int] = []
+        self.lines: list[int] = []
+
+    def add(self, line: Line) -> None:
+        """Take one record."""
+        where = f"{self.name}:{line.number}"
+        record = parse_record(line.data, where)
+        if "tokens" in record:
+            raise TokensError
+        id, document = names_in(record, len(self.lines), where)
+        annotations = field_in(record, "annotations", dict, where)
+        self.scheme = self.scheme or scheme_in(record, where)
+        if "text" not in record:
+            raise neither(record, where)
+        text = field_in(record, "text", str, where)
+        self._enter(id, line.number)
+        self.builder.add(_document(self.builder, id, text, annotations, where))
+        self.documents.append(document)
+        offset = record.get("offset")
+        self.offsets.append(offset if type(offset) is int and offset >= 0 and document else -1)
+
+    def add_records(self, records: MarkRecords) -> None:
+        """Take records in columns; those whose marks are not plain go one by one."""
+        common = records.common
+        names = [*common.names, ""]
+        for number in np.flatnonzero(common.schemes >= 0).tolist():
+            where = f"{self.name}:{common.lines[number]}"
+            self.scheme = self.scheme or scheme_in({"scheme": names[common.schemes[number]]}, where)
+        annotator = np.zeros(len(names), np.int64)
+        for code in dict.fromkeys(common.rows[:, 1].tolist()):
+            annotator[code] = self.builder.announce(names[code])
+        node = np.zeros(len(names), np.int64)
+        for code in dict.fromkeys(records.spans[:, 3].tolist()):
+            node[code] = self.builder.overlaps.node(names[code])
+        seen = common.rows[:, 0] >= 0
+        opinions = np.stack([common.rows[seen, 0], annotator[common.rows[seen, 1]]], axis=1)
+        spans = records.spans.astype(np.int64)
+        spans[:, 0] = (np.cumsum(seen) - 1)[spans[:, 0]]
+        spans[:, 3] = node[spans[:, 3]]
+        texts = MarkedTexts(strings_of(common.ids), strings_of(records.texts), opinions, spans)
+        self._check_once(texts.ids, common.lines.tolist())
+        batch = batch_of(texts.texts)
+        plain = plain_ones(texts, batch)
+        borders = np.flatnonzero(np.diff(plain)) + 1
+        for first, last in pairwise([0, *borders.tolist(), len(plain)]):
+            for number in range(first, last):
+                self._enter(texts.ids[number], int(common.lines[number]))
+            if plain[first]:
+                self.builder.add_plain(texts.part(first, last), None if len(borders) else batch)
+                continue
+            for number in range(first, last):
+                self.builder.add(self._document(texts, records, number))
+        self.documents += [names[code] for code in common.documents.tolist()]
+        told = np.where(common.documents >= 0, records.offset, -1)
+        self.offsets += told.tolist()
+
+    def _document(self, texts: MarkedTexts, records: MarkRecords, number: int) -> Document:
+        """One record of columns as if it were read by itself."""
+        names, rows = records.common.names, records.common.rows
+        annotations: dict[str, Any] = {}
+        for row in np.flatnonzero(rows[:, 0] == number).tolist():
+            a, b = np.searchsorted(records.spans[:, 0], (row, row + 1))
+            annotations[names[rows[row, 1]]] = [
+                {"start": start, "end": end, "label": names[label]}
+                for _, start, end, label in records.spans[a:b].tolist()
+            ]
+        where = f"{self.name}:{records.common.lines[number]}"
+        return _document(self.builder, texts.ids[number], texts.texts[number], annotations, where)
+
+    def _check_once(self, ids: Sequence[str], lines: Sequence[int]) -> None:
+        """Raise where an id stands twice among these."""
+        if len(set(ids)) == len(ids):
+            return
+        first: dict[str, int] = {}
+        for id, line in zip(ids, lines, strict=True):
+            if id in first:
+                raise given_twice(id, f"{self.name}:{line}", f"{self.name}:{first[id]}")
+            first[id] = line
+
+    def _enter(self, id: str, line: int) -> None:
+        first = self.builder.number_of(id)
+        if first is not None:
+            where = f"{self.name}:{line}"
+            raise given_twice(id, where, f"{self.name}:{self.lines[first]}")
+        self.lines.append(line)
+
+    def crowd(self, cutting: Cutting) -> Crowd:
+        """All records."""
+        builder = self.builder
+        if not self.lines:
+            raise InputError("the file has no sentences", where=self.name)
+        crowd = builder.crowd(scheme=self.scheme)
+        if told := builder.overlaps.describe():
+            warnings.warn(f"{self.name}: {told}", DataWarning, stacklevel=4)
+        builder.notes.warn(f"reading {self.name}", stacklevel=4)
+        if cutting.split != "none":
+            return crowd
+        return replace(crowd, corpus=_in_documents(crowd.corpus, self.documents, self.offsets))
+
+
+def _in_documents(corpus: Corpus, names: list[str], offsets: list[int]) -> Corpus:
+    """The corpus with documents as the records name them, and places in these where all are told."""
+    numbers: dict[str, int] = {}
+    column = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)
+    layers = len(corpus.layers)
+    placed = min(offsets) >= 0
+    place = {name: n for n, name in enumerate(corpus.documents)}
+    found = [
+        one._replace(
+            document=names[n] if placed else one.document,
+            start=one.start + offsets[n] * placed,
+            end=one.end + offsets[n] * placed,
+            pieces=tuple((a + offsets[n] * placed, b + offsets[n] * placed) for a, b in one.pieces),
+        )
+        for one in corpus.origin.discontinuous
+        for n in [place[one.document]]
+    ]
+    return replace(
+        corpus,
+        documents=tuple(numbers),
+        sentence_document=np.repeat(column, layers),
+        text_starts=np.repeat(np.array(offsets, np.int64), layers) if placed else None,
+        origin=replace(corpus.origin, discontinuous=tuple(found)),
+    )
+
+
+def _document(
+    builder: CrowdBuilder, id: str, text: str, annotations: dict[str, Any], where: str
+) -> Document:
+    opinions = []
+    for annotator, spans in annotations.items():
+        if not annotator:
+            raise InputError("an annotator's name is empty", where=where)
+        builder.announce(annotator)
+        if spans is None:
+            continue
+        marks = _plain_marks(text, spans)
+        if marks is None:
+            who = f"annotator {annotator!r}"
+            marks = [
+                Mark(*tidy_span(span, text, who, where), _pieces_in(given, text, where))
+                for span, given in zip(spans_in(annotator, spans, where), spans, strict=True)
+            ]
+        opinions.append(Opinion(annotator, tuple(marks)))
+    return Document(id, text, tuple(opinions), where=where)
+
+
+#: Makes a mark without looking at the fields' names, of which there are millions.
+_made = tuple.__new__
+
+
+def _plain_marks(text: str, spans: Any) -> list[Mark] | None:
+    """Spans that are as most are; None where one has to look closer."""
+    marks, length = [], len(text)
+    try:
+        for span in spans:
+            start, end, label = span["start"], span["end"], span["label"]
+            plain = type(start) is int and type(end) is int and type(label) is str and label
+            if not plain or not 0 <= start < end <= length or (len(span) > 3 and "pieces" in span):
+                return None
+            if text[start].isspace():
+                return None
+            marks.append(_made(Mark, (start, end, label, (), None)))
+    except (TypeError, KeyError, IndexError):
+        return None
+    return marks if type(spans) is list else None
+
+
+def _pieces_in(span: Any, text: str, where: str) -> Extents:
+    pieces = span.get("pieces") or [] if isinstance(span, dict) else []
+    if not isinstance(pieces, list):
+        raise InputError('"pieces" must be [start, end] pairs', where=where, got=kind_of(pieces))
+    for pair in pieces:
+        good = isinstance(pair, list) and len(pair) == 2 and all(type(x) is int for x in pair)
+        if not good or not 0 <= pair[0] < pair[1] <= len(text):
+            raise InputError(
+                '"pieces" must be [start, end] pairs inside the text',
+                where=where,
+                got=f"{pair!r:.40}",
+            )
+    return tuple((a, b) for a, b in pieces)

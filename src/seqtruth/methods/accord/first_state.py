@@ -1,0 +1,106 @@
+"""What a run of Accord begins with: the annotators' models, and what taggers learn from first."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from seqtruth.data.crowd import Crowd
+from seqtruth.engine import Sums
+from seqtruth.errors import ConvergenceWarning
+from seqtruth.kernels.arrays import F32, F64
+from seqtruth.methods.accord.annotators import Population, Told, learn_population
+from seqtruth.methods.accord.gaps import claim_counts, coverage_of
+from seqtruth.methods.accord.opinions import Model, mean_opinion
+from seqtruth.methods.accord.remembering import SEQUENTIAL_SUMS
+from seqtruth.methods.accord.state import tells_sequences
+from seqtruth.methods.bayes.bsc import BSCSeq
+from seqtruth.methods.bayes.sequence_model import majority
+from seqtruth.methods.loop import Rules, State, iterate
+
+if TYPE_CHECKING:
+    from seqtruth.methods.accord.run import Run
+
+log = logging.getLogger("seqtruth")
+
+
+def first_state(run: Run) -> State:
+    """The annotators' models, and what taggers begin to learn from."""
+    log.info("weighing %d annotators", run.crowd.n_annotators)
+    tell = (lambda part: run.told) if run.everything else run.findings.on
+    population = learn_population(run.told, run.parts, tell)
+    state: State = {f"population/{k}": v for k, v in population._asdict().items()}
+    state["round"] = np.zeros(1, np.int64)
+    if not run.judged:
+        return state | _gap_state(run, population, tell)
+    rows = _with_start(population.transition, run.crowd.scheme.outside)
+    models = {"confusion": Model(population.table, rows)}
+    if tells_sequences(run.crowd):
+        models["sequential"], sums = _sequential(run)
+        state |= {f"sums/{k}": sums[k] for k in SEQUENTIAL_SUMS}
+    for name, model in models.items():
+        state |= {f"{name}/{k}": v for k, v in model._asdict().items()}
+    if run.hears:
+        state["targets"] = _first_targets(run, state, population)
+    return state
+
+
+def _gap_state(run: Run, population: Population, tell: Callable[[Crowd], Told]) -> State:
+    """What taggers learn to find where nobody speaks, and how much of it sources find."""
+    if not run.gaps.any():
+        return {}
+    tags = run.labels("annotators", run.alone(population)).tags
+    sums = run.parts.add_up(partial(claim_counts, tell=tell, population=population))
+    return {
+        "targets": np.eye(run.crowd.n_labels, dtype=np.float32)[tags],
+        "coverage": coverage_of(sums["claimed"], _speakers(run.told)),
+    }
+
+
+def _speakers(told: Told) -> F64:
+    """float64[K]: how many witnesses speak of each type."""
+    leads = told.copies.leaders[:, None]
+    return np.asarray(((told.totals.claims > 0) & leads).sum(axis=0), np.float64)
+
+
+def _first_targets(run: Run, state: State, population: Population) -> F32:
+    """Soft labels to begin with: a mean opinion under the sequential model, or the posterior of
+    the confusion matrices, whose mean opinion would blur where spans end."""
+    crowd, told = run.crowd, run.told
+    if run.base(state) == "sequential":
+        return mean_opinion(crowd, state["sequential/table"], told.silence, run.known)
+    n, outside = crowd.n_labels, crowd.scheme.outside
+    targets = np.full((crowd.n_tokens, n), 1.0 / n if outside < 0 else 0.0, np.float32)
+    if outside >= 0:
+        targets[:, outside] = 1.0
+    targets[told.marked.at] = population.posterior
+    return targets
+
+
+def _sequential(run: Run) -> tuple[Model, Sums]:
+    """BSC-seq, its tables weighed by the share of a witness, and what they were made from."""
+    method, task = run.method, run.task._replace(parts=run.parts)
+    model = BSCSeq(
+        reliability=method.reliability, reliability_strength=method.reliability_strength
+    ).model(task)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        begin = partial(model.start, majority(task))
+        rules = Rules(100, 1e-6, "lower bound", False)
+        state, _ = iterate(begin, model.advance, rules, model.schema)
+    tables = model.tables(state)
+    assert tables.transition is not None
+    weight = run.told.copies.weight[:, None, None, None]
+    rows = np.vstack([tables.transition, tables.start])
+    return Model(tables.annotators * weight, rows), model.expect(state)
+
+
+def _with_start(transition: F64, outside: int) -> F64:
+    """float64[L + 1, L]: a sentence starts as if after ``O``."""
+    n = len(transition)
+    return np.vstack([transition, transition[outside] if outside >= 0 else np.full(n, 1 / n)])

@@ -1,0 +1,66 @@
+"""What the state of a run of Accord is made of: plain arrays by name, as checkpoints keep them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seqtruth.data.crowd import Crowd
+from seqtruth.methods.accord.annotators import Population
+from seqtruth.methods.accord.remembering import SEQUENTIAL_SUMS
+from seqtruth.methods.loop import State
+from seqtruth.schema import Column, Schema
+
+if TYPE_CHECKING:
+    from seqtruth.methods.accord.run import Run
+
+#: Shapes of what is learnt of the annotators, see :class:`~seqtruth.methods.accord.annotators.Population`.
+POPULATION = {
+    "table": ("annotators", 1, "labels", "labels"),
+    "confusion": ("annotators", "labels", "labels"),
+    "transition": ("labels", "labels"),
+    "prior": ("labels",),
+    "posterior": ("marked", "labels"),
+    "log_likelihood": (1,),
+    "counts": ("annotators", "labels", "labels"),
+}
+#: Tables of the sequential model hold at most so many numbers (half a gigabyte).
+LARGEST_TABLE = 1 << 26
+
+
+def tells_sequences(crowd: Crowd) -> bool:
+    """Whether tables of the sequential model fit."""
+    return crowd.n_annotators * crowd.n_labels**3 <= LARGEST_TABLE
+
+
+def state_schema(run: Run) -> Schema:
+    """What a state of a run is after a round."""
+    sizes = {
+        "annotators": run.crowd.n_annotators, "labels": run.crowd.n_labels,
+        "types": len(run.crowd.scheme.types), "tokens": run.crowd.n_tokens, "marked": len(run.told.marked.at),
+    }  # fmt: skip
+    columns = {f"population/{k}": Column("float64", v) for k, v in POPULATION.items()}
+    columns["round"] = Column("int64", (1,), 1, run.method.max_iter + 1)
+    if run.judged:
+        chain = Column("float64", ("labels+1", "labels"), 0.0)
+        columns["confusion/table"] = Column("float64", ("annotators", 1, "labels", "labels"))
+        columns["confusion/chain"] = chain
+        if tells_sequences(run.crowd):
+            shape = ("annotators", *["labels"] * 3)
+            columns |= {"sequential/table": Column("float64", shape), "sequential/chain": chain}
+            sums = (shape, ("labels",), ("labels", "labels"))
+            for name, size in zip(SEQUENTIAL_SUMS, sums, strict=True):
+                columns[f"sums/{name}"] = Column("float64", size, 0.0)
+    if run.gaps.any():
+        columns["coverage"] = Column("float64", ("types",), 0.0, 1.0)
+    if run.teaches:
+        soft = Column("float32", ("tokens", "labels"), 0.0, 1.01)
+        columns |= {f"opinion{m}": soft for m in range(len(run.members))}
+        columns["targets"] = soft
+        if run.applies:
+            columns["taught"] = soft
+    return Schema(columns, sizes)
+
+
+def population_of(state: State) -> Population:
+    """The annotators, as a state has them."""
+    return Population(**{field: state[f"population/{field}"] for field in Population._fields})
