@@ -15,6 +15,7 @@ from seqtruth.engine.sample import draw_sample
 from seqtruth.engine.streaming import ParquetParts
 from seqtruth.io.longtable import scan
 from seqtruth.methods.accord import labeller, run
+from seqtruth.methods.accord.first_state import first_state
 from seqtruth.methods.accord.options import GAPS, HEARD
 from seqtruth.methods.accord.run import Run
 from seqtruth.methods.task import Task
@@ -168,7 +169,7 @@ def test_no_sentence_is_judged_by_who_has_seen_its_document(
     learn_from(monkeypatch, 4000)
     crowd = st.read(table)
     run = Run(st.Accord(predictor="crf", max_iter=1), Task(st.engine.MemoryParts(crowd)))
-    state = run.advance(run.start()).state
+    state = run.advance(first_state(run)).state
     models = run.models(state)
     fold = models.folds.of(crowd.corpus)
     learnt = models.folds.of(run.crowd.corpus)

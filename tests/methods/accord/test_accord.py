@@ -19,11 +19,11 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataError, DataWarning, ParameterError
 from seqtruth.history import Step
 from seqtruth.kernels.grammar import is_legal
-from seqtruth.methods import crossfit
 from seqtruth.methods.accord.accord import Accord
 from seqtruth.methods.crossfit import cross_fit, train_on_all
 from seqtruth.methods.folds import document_folds
 from seqtruth.predictors import CRF, BiLSTM, Ensemble, Tagger
+from seqtruth.stopping import together
 from seqtruth.testing import small_crowd
 
 QUICK = CRF(max_iter=12, further_iter=5)
@@ -472,8 +472,7 @@ def test_folds_of_a_part_are_made_of_the_documents_in_it() -> None:
     assert set(document_folds(corpus[one], 3, 0).tolist()) == {0, 1, 2}
 
 
-def test_after_a_failure_no_other_job_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SEQTRUTH_THREADS", "1")
+def test_after_a_failure_no_other_job_begins() -> None:
     done = []
 
     def job(number: int) -> None:
@@ -483,7 +482,7 @@ def test_after_a_failure_no_other_job_begins(monkeypatch: pytest.MonkeyPatch) ->
         done.append(number)
 
     with pytest.raises(KeyboardInterrupt):
-        crossfit.together([partial(job, number) for number in range(200)])
+        together([partial(job, number) for number in range(200)], 1)
     assert len(done) < 150
 
 
