@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
-from seqtruth.io.same_text import align_texts, first_difference, joined, merged
+from seqtruth.io.merge import merged
+from seqtruth.io.same_text import align_texts, first_difference, joined
 
 LETTERS = st.text(st.sampled_from("abc éño한글\u0301\u09c7\u09beक्षि\n\t."), max_size=30)
 

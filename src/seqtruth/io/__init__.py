@@ -23,14 +23,14 @@ from seqtruth.errors import DataWarning, InputError, ParameterError
 from seqtruth.io.documents import Document, Notes, Role
 from seqtruth.io.format import CrowdFormat, DocumentFormat, Format
 from seqtruth.io.from_documents import CrowdBuilder, Cutting, RepeatedIdError
-from seqtruth.io.join import join_crowds, share_sentences
+from seqtruth.io.join import join_files
 from seqtruth.io.layers import with_layers
 from seqtruth.io.longtable.table import read_frame
+from seqtruth.io.merge import SharedTexts, merged
 from seqtruth.io.own_formats import CONFIDENCES, suffix_of
 from seqtruth.io.places import Places, is_place
 from seqtruth.io.plan import Plan, planned
 from seqtruth.io.registry import FORMATS, format_by_name, known_format
-from seqtruth.io.same_text import merged
 from seqtruth.io.to_documents import Scores, documents_of
 from seqtruth.result import Result
 
@@ -88,14 +88,7 @@ def read(
 
 def _joined(plan: Plan, scheme: str | None, options: dict[str, Any]) -> Crowd:
     crowds = [_read_one(path, found, scheme, options) for path, found in plan.entries]
-    if len(crowds) > 1 and all(crowd.annotators == ("1",) for crowd in crowds):
-        if share_sentences(
-            crowds
-        ):  # a column of tags in each file: each is by whom it is called after
-            names, paths = plan.owners(), [path for path, _ in plan.entries]
-            named = zip(crowds, paths, strict=True)
-            crowds = [replace(one, annotators=(names[path],)) for one, path in named]
-    return join_crowds(crowds)
+    return join_files(crowds, [plan.place(path) for path, _ in plan.entries])
 
 
 def _read_one(path: Path, found: Format, scheme: str | None, options: dict[str, Any]) -> Crowd:
@@ -115,9 +108,13 @@ def _crowd_of_documents(
     name = plan.told(str(entries[0][0])) if len(entries) == 1 else f"{len(entries)} files"
     notes = Notes()
     try:
-        builder = CrowdBuilder(name, notes, cutting)
-        for _, document in _documents(entries, notes, rest):
+        builder, texts = CrowdBuilder(name, notes, cutting), SharedTexts()
+        for file, document in _documents(entries, notes, rest):
             builder.add(_by_one_hand(document) if by_one else document)
+            if len(entries) > 1:
+                texts.add(file, document)
+        if texts.join_files():
+            raise RepeatedIdError("texts of several files")
     except RepeatedIdError:
         notes = Notes()
         builder = CrowdBuilder(name, notes, cutting)

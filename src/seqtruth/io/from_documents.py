@@ -82,7 +82,7 @@ def documents_to_crowd(
     Raises
     ------
     RepeatedIdError
-        where an id comes twice; see :func:`seqtruth.io.same_text.merged`.
+        where an id comes twice; see :func:`seqtruth.io.merge.merged`.
     """
     builder = CrowdBuilder(name, notes, cutting)
     for document in documents:

@@ -39,9 +39,13 @@ class Plan:
             text = text.replace(folder, archive)
         return text
 
+    def place(self, path: Path) -> Path:
+        """Where a file is, as the user knows it."""
+        return Path(self.told(str(path.absolute())))
+
     def owners(self) -> dict[Path, str]:
         """Whose each file is: by its name, or, as ``ann/all.jsonl`` and ``bob/all.jsonl``, by its folder."""
-        places = {path: Path(self.told(str(path.absolute()))) for path, _ in self.entries}
+        places = {path: self.place(path) for path, _ in self.entries}
         names = told_apart(places.values())
         return {path: names.get(place, place.stem) for path, place in places.items()}
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
-from pathlib import Path
 from typing import NamedTuple
 
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Extents, Mark, Notes, Opinion
-from seqtruth.io.formats.file_names import name_of
 from seqtruth.io.tokens import trimmed
 
 #: Copies that share less than this are different texts.
@@ -213,7 +211,7 @@ def _in_texts(
     return out
 
 
-def _alike(here: str, there: str) -> bool:
+def alike(here: str, there: str) -> bool:
     """Whether two texts are copies of one at all."""
     one, two = here.split(), there.split()
     if not one or not two:
@@ -280,77 +278,4 @@ def differs(first: Document, second: Document) -> InputError:
         where=second.where or None,
         got=f"{second.text[place : place + 20]!r} instead of {first.text[place : place + 20]!r}",
         fix="annotators must have marked the same text; give different documents different ids",
-    )
-
-
-def merged(
-    documents: Iterable[tuple[Path, Document]], notes: Notes, owners: Mapping[Path, str]
-) -> list[Document]:
-    """Documents of one id as one.
-
-    Parameters
-    ----------
-    documents : each with its file. Where two files have an id for texts that are nothing alike (as
-        numbers that count from 0 in each), they are two documents, the second one's id with the file's
-        name before it.
-    notes : what is lost.
-    owners : whose the files are, which tells annotators apart who are known by nothing but the file's
-        name and labelled the same text.
-    """
-    found: dict[str, Document] = {}
-    files: dict[str, Path] = {}
-    everything = list(documents)
-    for file, document in _told_apart(everything, owners):
-        name = document.id
-        known = found.get(name)
-        if known is not None and file != files[name] and not _same(known, document):
-            name = f"{file.stem}/{name}"
-            known = found.get(name)
-        if known is None:
-            found[name], files[name] = replace(document, id=name), file
-        else:
-            found[name] = joined(known, document, notes)
-    return list(found.values())
-
-
-def _told_apart(
-    documents: list[tuple[Path, Document]], owners: Mapping[Path, str]
-) -> list[tuple[Path, Document]]:
-    """The documents, with owners' names for names of files under which two labelled the same text."""
-    first: dict[tuple[str, str, str], Path] = {}
-    names = {file: _names(file) for file in {file for file, _ in documents}}
-    shared = {
-        opinion.annotator
-        for file, document in documents
-        for opinion in document.opinions
-        if opinion.annotator in names[file]
-        and first.setdefault((document.id, document.text, opinion.annotator), file) != file
-    }
-    if not shared:
-        return documents
-    return [
-        (file, owned(document, owners.get(file, file.stem), names[file] & shared))
-        for file, document in documents
-    ]
-
-
-def _names(file: Path) -> set[str]:
-    """What somebody is called of whom only the file is known (GATE: the set without a name)."""
-    return {file.name, file.stem, file.name.partition(".")[0], name_of(file.stem), "default"}
-
-
-def owned(document: Document, owner: str, named: Container[str]) -> Document:
-    """The document with what those called so have marked as the owner's."""
-    opinions = (
-        replace(opinion, annotator=owner) if opinion.annotator in named else opinion
-        for opinion in document.opinions
-    )
-    return replace(document, opinions=tuple(opinions))
-
-
-def _same(one: Document, two: Document) -> bool:
-    return (
-        one.text == two.text
-        or align_texts(one.text, two.text) is not None
-        or _alike(one.text, two.text)
     )

@@ -38,7 +38,7 @@ from seqtruth.io.formats.xml_files import (
     write_xml_files,
     xml_files,
 )
-from seqtruth.io.same_text import owned
+from seqtruth.io.merge import owned
 
 GOLD = frozenset({"Key", "key", "consensus"})
 NOBODY = "Original markups"
