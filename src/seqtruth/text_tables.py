@@ -17,11 +17,11 @@ _LATEX = {
 def cell(value: Any) -> str:
     """A value as tables show it: two digits, a dash for what is not a number.
 
-    >>> cell(1234.5), cell(float("nan")), cell(7)
-    ('1,234.50', '–', '7')
+    >>> cell(1234.5), cell(float("nan")), cell(7), cell(-0.001)
+    ('1,234.50', '–', '7', '0.00')
     """
     if isinstance(value, float):
-        return "–" if value != value else f"{value:,.2f}"
+        return "–" if value != value else f"{round(value, 2) + 0.0:,.2f}"  # never -0.00
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

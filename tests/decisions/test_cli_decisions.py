@@ -262,3 +262,18 @@ def test_where_accord_counts_votes_it_is_not_advised_again(
         said = capsys.readouterr().err
         assert "the plain vote, which accord chose on so few labels, keeps no model" in said
         assert "aggregate with bsc-seq, ds or mace" in said
+
+
+def test_one_annotator_is_told_what_can_be_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crowd = demo().crowd
+    alone = crowd.select_annotators([crowd.annotators[0]])
+    saved = str(tmp_path / "alone.seqtruth")
+    st.aggregate(alone, "bsc-seq").save(saved, crowd=True)
+    assert main(["annotators", saved]) == 0
+    assert "There is nobody to compare with" in capsys.readouterr().out
+    assert main(["triage", saved, "--accept", "0.99"]) == 0
+    shown = capsys.readouterr().out
+    assert "For 99%, more sentences would have to be checked than there are" in shown
+    assert f"seqtruth triage {saved} -o queue.csv" in shown

@@ -211,3 +211,11 @@ def test_decisions_may_cover_a_part_of_a_sentence() -> None:
     now = result.update(known=Labelling(result.corpus, result.scheme, tags))
     assert now.tags[3] == result.scheme.outside
     assert now.labelled.all()
+
+
+def test_the_last_annotator_cannot_be_withdrawn() -> None:
+    crowd = demo().crowd
+    with pytest.raises(
+        DataError, match=r"nobody is left who labelled anything; got \d+ labels taken back"
+    ):
+        fitted("bsc-seq").update(withdraw=crowd.annotators)

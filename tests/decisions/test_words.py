@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import seqtruth as st
+from seqtruth.data.corpus import Corpus
 from seqtruth.decisions import queue, sample, triage
 from seqtruth.decisions.mistakes import Compared
-from tests.decisions.material import demo, fitted
+from tests.decisions.material import demo, fitted, some_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::seqtruth.errors.SeqTruthWarning")
 
@@ -29,8 +32,62 @@ def test_a_type_that_is_agreed_on_least_is_named() -> None:
         name: [["B-X", "O", "B-Y" if draw.random() < 0.5 else "O", "B-Z"] for _ in range(60)]
         for name in "abc"
     }
-    told = st.agreement(st.Crowd.of(rows, [list("uvwx")] * 60), "none").words()
-    assert any(line.startswith("Y is agreed on least (alpha ") for line in told)
+    found = st.agreement(st.Crowd.of(rows, [list("uvwx")] * 60), "none")
+    told = found.words()
+    assert any(
+        line.startswith(f"Y ({found.marks['Y']} marks) is agreed on least, alpha ") for line in told
+    )
+
+
+def test_a_type_of_a_few_marks_is_not_blamed() -> None:
+    """Z is marked in two of 60 sentences, where it is agreed on once: that may be luck."""
+    a = [["B-X", "O", "B-Y", "O"] for _ in range(60)]
+    b = [list(row) for row in a]
+    a[0][1] = b[0][1] = a[1][1] = "B-Z"
+    found = st.agreement(st.Crowd.of({"a": a, "b": b}, [list("uvwx")] * 60), "none")
+    assert found.per_type["Z"]["alpha"].value < 0.7 and found.marks["Z"] == 3
+    assert not any("agreed on least" in line for line in found.words())
+    table = found.tables().split("by type")[1]
+    assert table.splitlines()[1].split() == [
+        "type", "marks", "observed", "alpha", "from", "to", "alpha_U", "Fleiss", "Cohen", "AC1", "span",
+        "F1", "partial", "F1",
+    ]  # fmt: skip
+
+
+def test_agreement_tells_other_ends_and_other_types() -> None:
+    tokens = [list("uvwxyz")] * 20
+    whole = [["B-X", "I-X", "I-X", "O", "B-Y", "O"]] * 20
+    short = [["B-X", "I-X", "O", "O", "B-Y", "O"]] * 20
+    other = [["B-Y", "I-Y", "I-Y", "O", "B-X", "O"]] * 20
+    ends = st.agreement(st.Crowd.of({"a": whole, "b": short}, tokens), "none").words()
+    assert any(
+        "span F1 is 0.50 strictly and 0.92 by overlap, furthest apart for X (0.00 and 0.83)" in line
+        for line in ends
+    )
+    types = st.agreement(st.Crowd.of({"a": whole, "b": other}, tokens), "none").words()
+    assert any("span F1 is 0.00 with types and 1.00 without" in line for line in types)
+    assert not any("same types" in line for line in ends) and not any(
+        "same ends" in line for line in types
+    )
+
+
+def test_agreement_by_annotator_and_the_two_ends_of_many_pairs() -> None:
+    found = st.agreement(st.datasets.load("demo").crowd)
+    text = found.tables()
+    assert "by annotator, each with all others" in text
+    first = text.split("by annotator")[1].splitlines()[2].split()
+    assert first[0] == "spammer" and int(first[1]) == 9
+    assert "by pair, of 45 the 10 who agree most and the 10 who agree least" in text
+    told = {row["annotator"]: row for row in found.to_dict()["annotators"]}
+    assert told["spammer"]["span_f1"] == found.of_annotator("spammer")["span_f1"]
+
+
+def test_one_label_throughout_is_said() -> None:
+    crowd = st.Crowd.of({name: [["O", "O"]] * 9 for name in "ab"}, [["u", "v"]] * 9, "iob2")
+    assert st.agreement(crowd).words() == [
+        "Everybody gave one and the same label: agreement is not defined. It rests on 18 tokens that two or"
+        " more labelled."
+    ]
 
 
 def test_types_that_are_missed_alike_are_told_once() -> None:
@@ -91,3 +148,37 @@ def test_next_hears_an_o_where_silence_is_no_vote() -> None:
     result = st.aggregate(some_rows(crowd, keep), "bsc-seq")
     assert result.provenance.get("silence")
     assert result.next_labels(5).suggestions
+
+
+def test_agreement_of_one_annotator_is_a_sentence_and_no_table() -> None:
+    alone = st.agreement(st.Crowd.of({"a": [["B-X", "O"]]}, [["u", "v"]]))
+    for form in ("text", "markdown", "latex"):
+        assert alone.tables(form) == (
+            "No two annotators labelled the same tokens: nothing can be said of agreement.\n"
+        )
+
+
+def test_what_the_tagger_alone_labelled_has_no_other_reasons() -> None:
+    """A sentence that nobody labelled: the model knows nothing of it, the label is the tagger's."""
+    crowd = demo().crowd
+    kept = some_rows(crowd, crowd.row_sentence != 5)
+    result = st.aggregate(kept, "accord:predictor=crf")
+    assert result.labelled[5]
+    found = result.explain(5)
+    assert found.by_tagger and found.tokens == () and found.to_dict()["by_tagger"]
+    assert not result.explain(6).by_tagger
+    told = result.update(known=demo().gold.take([5])).explain(5)
+    assert not told.by_tagger
+
+
+def test_annotators_of_few_documents_have_no_interval() -> None:
+    """Five documents or more are drawn again; sentences, where there are no documents."""
+    rows = {name: [["B-X", "O"]] * 4 + [["O", "O"]] * 4 for name in "abc"}
+    rows["c"] = [["O", "B-X"]] * 2 + rows["a"][2:]
+    crowd = st.Crowd.of(rows, [["u", "v"]] * 8, "iob2")
+    few = replace(crowd, corpus=Corpus.of([["u", "v"]] * 8, documents=list("aabbccdd")))
+    assert all(np.isnan(row.low) for row in st.aggregate(few, "ds").annotator_report().rows)
+    many = st.Crowd.of({k: v * 9 for k, v in rows.items()}, [["u", "v"]] * 72, "iob2")
+    for row in st.aggregate(many, "ds").annotator_report().rows:
+        assert row.low <= row.f1 <= row.high
+    assert st.aggregate(many, "ds").annotator_report().rows[0].low < 1

@@ -257,15 +257,20 @@ def test_gwet_and_fleiss_are_those_of_irrcac(seed: int, missing: float) -> None:
 TEXT = ["Ann Lee met Bo", "nobody came", "Bo met Ann Lee today", "Cy saw Bo in Ames"]
 
 
-def named(rng: np.random.Generator) -> Crowd:
-    words = [text.split() for text in TEXT]
+def named(rng: np.random.Generator, copies: int = 1) -> Crowd:
+    words = [text.split() for text in TEXT] * copies
     tags = ["O", "B-PER", "I-PER", "B-LOC"]
     votes = {
         who: [[str(rng.choice(tags, p=[0.6, 0.2, 0.1, 0.1])) for _ in s] for s in words]
         for who in "abc"
     }
     crowd = Crowd.of(votes, words, "iob2")
-    corpus = Corpus.of(words, documents=["one", "one", "two", "three"])
+    names = [
+        f"{name}-{k}" if k else name
+        for k in range(copies)
+        for name in ("one", "one", "two", "three")
+    ]
+    corpus = Corpus.of(words, documents=names)
     return replace(crowd, corpus=corpus)
 
 
@@ -329,16 +334,33 @@ def test_many_pairs_are_counted_in_larger_units(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_intervals() -> None:
-    crowd = named(np.random.default_rng(5))
+    crowd = named(np.random.default_rng(5), copies=2)
     found = agreement(crowd, n_resamples=300)
     for name, estimate in found.overall.items():
         assert estimate.low <= estimate.value <= estimate.high, name
     assert agreement(crowd, n_resamples=300).to_dict() == found.to_dict()
     assert agreement(crowd, n_resamples=300, seed=1).to_dict() != found.to_dict()
-    assert found.per_document["document"] == ["one", "two", "three"]
-    # a single document cannot be drawn in more than one way
-    one = replace(crowd, corpus=replace(crowd.corpus, documents=("d",), sentence_document=None))
-    assert np.isnan(agreement(one, n_resamples=50).overall["alpha"].low)
+    assert found.per_document["document"] == ["one", "two", "three", "one-1", "two-1", "three-1"]
+    assert np.isfinite(found.pairs.kappa_low).all()
+    # a single document cannot be drawn in more than one way, three in hardly more
+    for few in (
+        replace(crowd, corpus=replace(crowd.corpus, documents=("d",), sentence_document=None)),
+        named(np.random.default_rng(5)),
+    ):
+        assert np.isnan(agreement(few, n_resamples=50).overall["alpha"].low)
+
+
+def test_intervals_rest_on_documents_that_two_labelled() -> None:
+    """Six documents, one of them labelled by both: there is nothing to draw, for the pair neither."""
+    words = [["Ann", "ran"]] * 6
+    both, alone = [["B-PER", "O"]], [["B-PER", "O"]] * 5
+    crowd = Crowd.of({"a": both + alone, "b": [["O", "O"], *[None] * 5]}, words, "iob2")
+    crowd = replace(crowd, corpus=Corpus.of(words, documents=[f"d{k}" for k in range(6)]))
+    found = agreement(crowd, n_resamples=50)
+    assert (found.documents, found.tokens) == (1, 2)
+    assert np.isnan(found.overall["observed"].low) and np.isnan(found.pairs.kappa_low).all()
+    assert "It rests on 2 tokens in 1 document" in found.words()[0]
+    assert "intervals" not in found.tables()
 
 
 def test_what_was_not_seen_is_missing_and_not_outside() -> None:

@@ -114,6 +114,8 @@ def _show_triage(found: Triage, saved: str, tool: str | None) -> None:
 
 def _advice(found: Triage, saved: str, tool: str | None) -> list[str]:
     """What can be promised where the precision asked for cannot, and what would change that."""
+    from seqtruth.decisions.promises import FEWEST
+
     out = []
     for name, share in (("spans", found.spans), ("sentences", found.sentences)):
         if share.promised or share.offer is None:
@@ -135,11 +137,18 @@ def _advice(found: Triage, saved: str, tool: str | None) -> list[str]:
             f"  seqtruth triage {shlex.quote(saved)} --sample {more} "
             + (f"--to {tool} -o check.json" if tool else "-o check.csv"),
         ]
-    elif found.spans.checked:
+    elif found.spans.checked >= FEWEST:
         out.append(
             f"More known labels are not expected to allow {found.accept:.0%}: the surest spans are not"
             " right that often."
         )
+    elif len(found.spans.accepted):
+        out.append(
+            f"For {found.accept:.0%}, more sentences would have to be checked than there are: have people"
+            " read the queue, worst first:"
+        )
+        where = f"--to {tool} -o queue.json" if tool else "-o queue.csv"
+        out.append(f"  seqtruth triage {shlex.quote(saved)} {where}")
     return out
 
 
@@ -326,6 +335,9 @@ def explain(
     print(harmless(f"{found.sentence}  ({found.confidence:.0%} sure)\n{found.text}\n"))
     for one in found.spans:
         print(harmless(f"  {one['label']}  {one['text']}  {one['confidence']:.0%}"))
+    if found.by_tagger:
+        print("\nNobody labelled this sentence: its labels are the tagger's.")
+        return
     votes = [
         [name, ", ".join(f"{one['label']} {one['text']}" for one in marks) or "nothing"]
         for name, marks in found.votes.items()
@@ -351,7 +363,7 @@ def annotators(
     columns = ["annotator", "sentences", "F1", "95 %", "adds F1", "cost", "habits"]
     rows = [
         [
-            row.annotator, row.sentences, 100 * row.f1, f"{100 * row.low:.0f}–{100 * row.high:.0f}",
+            row.annotator, row.sentences, 100 * row.f1, _interval(row),
             row.adds, row.cost, _said(row),
         ]
         for row in found.rows
@@ -364,6 +376,9 @@ def annotators(
         rows,
         f"annotators, worst first (the result's expected F1 is {100 * found.expected_f1:.1f})",
     )
+    if sum(row.sentences > 0 for row in found.rows) < 2:
+        print("There is nobody to compare with: the result is what this annotator says.")
+        return
     print(
         "F1: agreement with the result, with its 95 % interval; adds F1: points that the result is"
         " expected to lose without them."
@@ -376,6 +391,10 @@ def annotators(
                 f" {group['agreement_with_others']:.0%}: they count as one witness"
             )
         )
+
+
+def _interval(row: Any) -> str:
+    return "–" if row.low != row.low else f"{100 * row.low:.0f}–{100 * row.high:.0f}"
 
 
 def _said(row: Any) -> str:

@@ -162,7 +162,7 @@ def _each(crowd: Crowd, found: Agreement) -> list[dict[str, Any]]:
     import numpy as np
 
     sentences = crowd.annotator_sentences
-    span_f1 = found.span_f1_of_each()
+    span_f1 = found.of_each("span_f1")
     rows = [
         {
             "annotator": name,

@@ -20,6 +20,10 @@ from seqtruth.kernels.chain import viterbi
 from seqtruth.methods.bayes.sequence_model import label_scores
 from seqtruth.methods.dependence import find_copies
 from seqtruth.methods.marked import Marked
+from seqtruth.metrics.agreement.coefficients import divided
+from seqtruth.metrics.agreement.counting import Units
+from seqtruth.metrics.agreement.drawing import Draws
+from seqtruth.metrics.bootstrap import FEWEST_UNITS
 from seqtruth.metrics.span import same_spans
 from seqtruth.result import Result
 
@@ -32,7 +36,8 @@ class Row(NamedTuple):
 
     annotator, sentences, spans : who, and how much they labelled and marked.
     weight : the method's own measure of reliability.
-    f1, low, high : strict span F1 against the result, with a 95 % interval over documents.
+    f1, low, high : strict span F1 against the result, with a 95 % interval over documents (sentences, where
+        there are no documents); nan where fewer than five were marked.
     precision, recall : of their spans against the result's.
     mistakes : their habits, in words.
     trend : how their F1 changed over time, where labels have times.
@@ -141,31 +146,23 @@ class _Scores(NamedTuple):
 def _scores(crowd: Crowd, result: Result, seed: int) -> _Scores:
     """F1 of each annotator against the result, with intervals from documents drawn anew."""
     theirs, ours, hit = _compared(crowd, result)
-    n, document = crowd.n_annotators, crowd.corpus.sentence_document
-    n_documents = int(document.max(initial=-1)) + 1
+    units, n = Units.of(crowd), crowd.n_annotators
+    draws = Draws.of(units.n, DRAWS, LEVEL, seed)
 
     def count(spans: Spans, chosen: np.ndarray | None = None) -> F64:
+        """float64[G, W]: spans by unit and annotator."""
         rows = spans.sequence if chosen is None else spans.sequence[chosen]
-        key = crowd.row_annotator[rows].astype(np.int64) * n_documents
-        key = key + document[crowd.row_sentence[rows]]
-        return np.bincount(key, minlength=n * n_documents).reshape(n, n_documents).astype(float)
+        key = units.of_sentence[crowd.row_sentence[rows]] * n + crowd.row_annotator[rows]
+        return np.bincount(key, minlength=units.n * n).reshape(units.n, n).astype(np.float64)
 
     right, named, wanted = count(theirs, hit), count(theirs), count(ours)
-    draws = np.random.default_rng(seed).multinomial(
-        max(n_documents, 1), np.full(max(n_documents, 1), 1.0 / max(n_documents, 1)), DRAWS
-    )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        total = named.sum(axis=1) + wanted.sum(axis=1)
-        f1 = np.where(total > 0, 2 * right.sum(axis=1) / total, np.nan)
-        drawn = 2 * (right @ draws.T) / ((named + wanted) @ draws.T)
-        edges = np.full((2, n), np.nan)
-        told = np.flatnonzero((~np.isnan(drawn)).sum(axis=1) > DRAWS // 2)
-        if len(told):
-            half = (1 - LEVEL) / 2
-            edges[:, told] = np.nanquantile(drawn[told], [half, 1 - half], axis=1)
-        precision = np.where(named.sum(axis=1) > 0, right.sum(axis=1) / named.sum(axis=1), np.nan)
-        recall = np.where(wanted.sum(axis=1) > 0, right.sum(axis=1) / wanted.sum(axis=1), np.nan)
-    return _Scores(named.sum(axis=1).astype(np.int64), precision, recall, f1, edges[0], edges[1])
+    low, high = draws.interval(divided(2 * draws.column(right), draws.column(named + wanted)))
+    few = ((named + wanted) > 0).sum(axis=0) < FEWEST_UNITS
+    hits, marks, spans = (column.sum(axis=0) for column in (right, named, wanted))
+    return _Scores(
+        marks.astype(np.int64), divided(hits, marks), divided(hits, spans),
+        divided(2 * hits, marks + spans), np.where(few, np.nan, low), np.where(few, np.nan, high),
+    )  # fmt: skip
 
 
 def _compared(crowd: Crowd, result: Result) -> tuple[Spans, Spans, np.ndarray]:

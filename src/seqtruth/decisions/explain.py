@@ -24,7 +24,7 @@ from seqtruth.decisions.merging import model_crowd
 from seqtruth.decisions.model import ask
 from seqtruth.errors import DataError
 from seqtruth.fitted import SILENCE, Fitted
-from seqtruth.kernels.arrays import F64, I64, Tags
+from seqtruth.kernels.arrays import F64, I64, Bool, Tags
 from seqtruth.result import Result
 
 #: Labels less probable than this are no alternatives worth naming.
@@ -93,6 +93,7 @@ class TokenReason:
         head = f"{self.label} ({self.confidence:.0%})"
         if self.known:
             return Told(head, "given as true", "", "")
+        head += f", not {self.rival}"
         voices = [part for part in self.parts if abs(part.weight) >= NOTHING]
         others = [(name, share) for name, share in self.alternatives if name != self.label]
         return Told(
@@ -120,6 +121,7 @@ class Explanation:
     spans : the result's spans in it: type, words, confidence.
     votes : what each annotator marked in it, by name.
     tokens : the reasons, of tokens that anybody marks or that are in doubt.
+    by_tagger : whether nobody labelled the sentence and its labels are the tagger's, which gives no reasons.
     """
 
     sentence: str
@@ -129,6 +131,7 @@ class Explanation:
     spans: tuple[dict[str, Any], ...]
     votes: dict[str, list[dict[str, Any]]]
     tokens: tuple[TokenReason, ...]
+    by_tagger: bool = False
 
     def runs(self) -> list[tuple[TokenReason, int]]:
         """The reasons without repeats: each with the number of words after it that are alike."""
@@ -143,6 +146,7 @@ class Explanation:
             "confidence": self.confidence,
             "spans": list(self.spans),
             "votes": self.votes,
+            "by_tagger": self.by_tagger,
             "tokens": [
                 {
                     **{k: getattr(one, k) for k in _PLAIN},
@@ -209,7 +213,20 @@ def explain(result: Result, sentence: str | int) -> Explanation:
         spans,
         _votes(result, s, words),
         tuple(reasons),
+        bool(_by_tagger(result, np.array([s]))[0]),
     )
+
+
+def _by_tagger(result: Result, sentences: I64) -> Bool:
+    """bool[N]: whether the labels of some sentences are the tagger's alone: nobody labelled or knew any."""
+    if result.tagger is None:
+        return np.zeros(len(sentences), np.bool_)
+    judged = result.labelled[sentences] & ~model_crowd(result).covered[sentences]
+    known = None if result.fitted is None else result.fitted.known
+    if known is not None:
+        told = np.concatenate([[0], np.cumsum(known >= 0)])[result.corpus.token_offsets]
+        judged &= np.diff(told)[sentences] == 0
+    return judged
 
 
 def find_sentence(result: Result, sentence: str | int) -> int:
@@ -240,7 +257,7 @@ def find_sentence(result: Result, sentence: str | int) -> int:
     near = [name for name in ids if str(sentence) in name][:3]
     raise DataError(
         "no such sentence", got=repr(sentence),
-        fix=f"such as {', '.join(near or ids[:3])}, or a number below {len(ids):,}",
+        fix=f"such as {', '.join(near or ids[:3])}, or a number from 0 to {len(ids) - 1}",
     )  # fmt: skip
 
 
@@ -279,9 +296,13 @@ def reasons_of(result: Result, sentences: I64) -> Iterator[list[TokenReason]]:
     crowd, offsets, fitted = asked.crowd, asked.offsets.tolist(), asked.fitted
     posterior = asked.marginals().astype(np.float64)
     known = np.full(len(asked.tokens), -1) if fitted.known is None else fitted.known[asked.tokens]
+    judged = _by_tagger(result, sentences)
     for k, s in enumerate(sentences.tolist()):
         a, b = offsets[k], offsets[k + 1]
         first, last = (int(row) for row in crowd.sentence_rows[k : k + 2])
+        if judged[k]:
+            yield []
+            continue
         tags = crowd.tags[crowd.row_offsets[first] : crowd.row_offsets[last]]
         yield _reasons(
             result,

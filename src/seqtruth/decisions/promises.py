@@ -47,7 +47,8 @@ class Share:
     checked : how many of them known labels decide.
     offer : the highest precision that can be promised for a twentieth of all or more.
     needed : about how many sentences would have to be checked, drawn at random, for the precision asked
-        for; None where it is promised, or where the surest are not right often enough.
+        for; None where it is promised, where there are not as many, or where the surest are not right often
+        enough.
     """
 
     confidence: F64
@@ -187,7 +188,7 @@ class Grounds:
                 return None
             known = float((asked / spare[good] ** 2 / share[good]).min())
         sentences = int(np.ceil(max(known, FEWEST) / density))
-        return None if sentences > len(np.unique(self.claims.sentence)) else sentences
+        return None if sentences > round(n / density) else sentences
 
 
 def _taken(ranking: Ranking, away: F64, accept: float) -> Bool | None:

@@ -168,7 +168,7 @@ def _no_grounds(result: Result) -> str:
         method = result.provenance.get("method", "this method")
         return f"{method} does not correct its confidences"
     if result.provenance.get("silence"):
-        return "some sources are rules, silent where they have nothing to say, and err together"
+        return "some sources are silent where they have nothing to say, as rules are, and such err together"
     if result.provenance.get("copies"):
         return "some annotators copy each other, and err together"
     if len(result.annotators) < 3:

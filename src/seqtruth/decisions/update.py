@@ -109,6 +109,11 @@ def update(
     old = model_crowd(result)
     came, gone = (_crowd(given, result, retrain) for given in (new, remove))
     merged = merge(old, came, gone, withdraw)
+    if old.n_rows and not merged.after.n_rows:
+        raise DataError(
+            "nobody is left who labelled anything", got=f"{merged.went:,} labels taken back",
+            fix="name new labels as well, or aggregate others",
+        )  # fmt: skip
     before = _known_before(result, merged)
     after = before
     if known is not None:

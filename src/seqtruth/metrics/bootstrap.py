@@ -15,6 +15,8 @@ from seqtruth.metrics.score import ratio
 from seqtruth.metrics.sentences import Sentences
 from seqtruth.metrics.span import match, sentence_counts
 
+#: Documents below which an interval over documents says nothing: two of them have three ways to be drawn.
+FEWEST_UNITS = 5
 #: Resampled document counts held in memory at a time.
 _BLOCK = 4_000_000
 

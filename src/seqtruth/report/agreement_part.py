@@ -14,7 +14,7 @@ from seqtruth.methods.dependence import find_copies
 from seqtruth.methods.marked import Marked
 from seqtruth.metrics.agreement import MEASURES, Agreement
 from seqtruth.metrics.agreement.drawing import Estimate
-from seqtruth.metrics.agreement.found import word
+from seqtruth.metrics.agreement.telling import most_and_least, word
 from seqtruth.report.content import MAX_HEAT
 from seqtruth.report.figures import Range, heat_map, ranges
 from seqtruth.result import Result
@@ -99,11 +99,6 @@ def _types(found: Agreement) -> list[dict[str, Any]]:
 def _pairs(found: Agreement) -> list[dict[str, Any]]:
     """Those who agree most and those who agree least, among pairs that met often enough."""
     pairs = found.pairs
-    usable = np.isfinite(pairs.kappa) & (pairs.tokens >= np.median(pairs.tokens) / 2)
-    at = np.flatnonzero(usable)
-    order = at[np.argsort(-pairs.kappa[at], kind="stable")]
-    half = MAX_PAIRS // 2
-    kept = order if len(order) <= MAX_PAIRS else [*order[:half], *order[-half:]]
     return [
         {
             "first": found.annotators[pairs.first[k]],
@@ -114,7 +109,7 @@ def _pairs(found: Agreement) -> list[dict[str, Any]]:
             "high": float(pairs.kappa_high[k]),
             "span_f1": float(pairs.span_f1[k]),
         }
-        for k in kept
+        for k in most_and_least(found, MAX_PAIRS).tolist()
     ]
 
 

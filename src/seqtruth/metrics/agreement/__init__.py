@@ -10,7 +10,9 @@ from seqtruth.kernels.arrays import F64, Bool
 from seqtruth.metrics.agreement import coefficients as of
 from seqtruth.metrics.agreement.counting import Cells, Counter
 from seqtruth.metrics.agreement.drawing import Draws, Estimate
-from seqtruth.metrics.agreement.found import MEASURES, Agreement, Pairs
+from seqtruth.metrics.agreement.found import Agreement, Pairs
+from seqtruth.metrics.agreement.telling import MEASURES
+from seqtruth.metrics.bootstrap import FEWEST_UNITS
 
 __all__ = ["MEASURES", "Agreement", "Estimate", "Pairs", "agreement", "krippendorff_alpha", "pairs"]
 
@@ -49,7 +51,9 @@ def agreement(
     (0.667, 0.4, 0.667)
     """
     counter = Counter(crowd, strict, silent)
-    draws = Draws.of(counter.units.n, n_resamples, level, seed)
+    met = counter.tokens[0].tokens[:, 1]  # tokens that two or more labelled, by unit
+    enough = int((met > 0).sum()) >= FEWEST_UNITS
+    draws = Draws.of(counter.units.n, n_resamples if enough else 0, level, seed)
     table = _pairs(counter.cells)
     overall: dict[str, Estimate] = {}
     by_type: dict[str, list[Estimate]] = {}
@@ -72,6 +76,9 @@ def agreement(
         strict,
         level,
         tuple(name for name, mute in zip(crowd.annotators, counter.mute.any, strict=True) if mute),
+        {kind: n for kind, n in zip(types, counter.marks.tolist(), strict=True) if n},
+        int(met.sum()),
+        int((met > 0).sum()) if counter.units.documents else 0,
     )
 
 
@@ -193,6 +200,9 @@ def _of_pairs(
                 (f1, table.span_f1_low, table.span_f1_high),
             ):
                 low[block], high[block] = draws.interval(drawn)
+        few = np.bincount(cells.pair, minlength=len(cells.first)) < FEWEST_UNITS
+        for column in (table.kappa_low, table.kappa_high, table.span_f1_low, table.span_f1_high):
+            column[few] = np.nan
     value = _weighted(of.cohen(total), total.tokens)
     typed_value = _weighted(of.cohen_by_type(total), total.typed_tokens)
     overall["cohen_kappa"] = _estimate(value, of.divided(sums, weight), draws)

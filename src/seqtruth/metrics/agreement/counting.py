@@ -134,6 +134,15 @@ class Counter:
         return extract(crowd.tags, crowd.row_offsets, crowd.scheme, self.strict)
 
     @cached_property
+    def marks(self) -> I64:
+        """int64[K]: how often all annotators together marked each type."""
+        scheme, n_types = self.crowd.scheme, len(self.crowd.scheme.types)
+        if scheme.kind != "plain":
+            return np.bincount(self.spans.type, minlength=n_types)
+        kinds = scheme.type_of[self.crowd.tags[self.crowd.tags >= 0]]
+        return np.bincount(kinds[kinds >= 0], minlength=n_types)
+
+    @cached_property
     def layer_types(self) -> Bool:
         """bool[layers, K]: the types that are marked on each layer (all, where there is one layer)."""
         crowd = self.crowd
