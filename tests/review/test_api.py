@@ -16,7 +16,11 @@ from seqtruth.io import read, read_gold
 from seqtruth.review.app import make_app
 from seqtruth.review.desk import Desk
 from seqtruth.review.doors import CSRF, LARGEST, Doors
+from seqtruth.review.server import digest
+from seqtruth.review.store.database import Database
+from seqtruth.review.store.decisions import Store
 from seqtruth.review.store.people import People
+from seqtruth.review.wanted import Wanted
 
 _batches = itertools.count()
 TOKEN = "a-token-for-tests"
@@ -160,6 +164,35 @@ def test_skips_comments_and_history(client: TestClient) -> None:
     assert "s-0" in [one["question"] for one in client.get("/api/questions").json()]
 
 
+def test_what_was_passed_over_is_asked_again(client: TestClient) -> None:
+    body = {"batch": batch(), "question": "s-0", "sentences": [0]}
+    client.post("/api/skips", json=body)
+    assert client.delete("/api/skips").json() == {"sentences": 1}
+    assert "s-0" in [one["question"] for one in client.get("/api/questions").json()]
+
+
+def test_comments_are_shown_with_the_question(client: TestClient) -> None:
+    body = {"batch": batch(), "question": "s-0", "sentences": [0], "comment": "a club?"}
+    client.post("/api/comments", json=body)
+    (said,) = client.post("/api/questions/s-0").json()["items"][0]["comments"]
+    assert (said["user"], said["text"]) == ("reviewer", "a club?")
+    assert client.post("/api/questions/s-1").json()["items"][0]["comments"] == []
+
+
+def test_any_sentence_is_found_decided_or_not(client: TestClient) -> None:
+    def names(query: str) -> list[str]:
+        return [one["question"] for one in client.get(f"/api/sentences?{query}").json()]
+
+    assert names("") == ["s-0", "s-1", "s-2", "s-3"]  # the last is not in doubt
+    assert names("search=yes") == names("document=more") == ["s-3"]
+    assert names("type=PER") == ["s-0"]
+    assert names("limit=2") == ["s-0", "s-1"] and names("decided=true") == []
+    question = client.post("/api/questions/s-3").json()
+    client.post("/api/decisions", json=answer(question))
+    assert names("decided=true") == ["s-3"]
+    assert client.get("/api/sentences?decided=true").json()[0]["status"] == "settled"
+
+
 def test_without_a_token_nothing_is_told(app: Any) -> None:
     with TestClient(app) as stranger:
         assert stranger.get("/").status_code == 200  # the page itself holds nothing
@@ -252,6 +285,37 @@ def test_two_reviewers_do_not_get_the_same_question(app: Any, doors: Doors) -> N
             if name == "bob":
                 assert "ann" in {one["by"] for one in listed}
     assert not seen[0] & seen[1]
+
+
+def test_where_two_judge_leads_see_what_each_said(url: str, result: Any) -> None:
+    desk = Desk(result, Store(Database(url), digest(result), double=True))
+    marks = {"ann": [[0, 1, "ORG"], [2, 4, "PER"]], "bob": [[0, 1, "LOC"], [2, 4, "PER"]]}
+    for version, (name, spans) in enumerate(marks.items()):
+        items = [{"sentence": 0, "version": version, "spans": spans}]
+        desk.decide(name, batch(), "s-0", items, f"{name} is sure")
+    seen = desk.open("lea", "s-0", lead=True)
+    assert seen is not None
+    item = seen["items"][0]
+    assert {tuple(one["names"]): one["spans"] for one in item["opinions"]} == {
+        (name,): spans for name, spans in marks.items()
+    }
+    assert [one["user"] for one in item["comments"]] == ["ann", "bob"]
+    desk.store.release("lea")
+    seen = desk.open("ann", "s-0")  # each judges alone
+    assert seen is not None and seen["items"][0]["opinions"] == []
+    assert [one["user"] for one in seen["items"][0]["comments"]] == ["ann"]
+
+
+def test_where_two_judge_the_rest_of_a_sentence_stays_open(url: str, result: Any) -> None:
+    desk = Desk(result, Store(Database(url), digest(result), double=True))
+    part = [{"sentence": 0, "version": 0, "spans": [[0, 1, "ORG"]], "settled": [[0, 1]]}]
+    desk.decide("ann", batch(), "f-0", part)
+    for name, starts in (("ann", [2]), ("bob", [0, 2])):
+        desk.store.release("ann")
+        seen = desk.next(name, Wanted(search="Lane", kind="sentence"))
+        assert seen is not None
+        assert [one["range"][0] for one in seen["items"][0]["cases"]] == starts
+        desk.store.release(name)
 
 
 def test_the_api_describes_itself(client: TestClient) -> None:

@@ -240,6 +240,89 @@ def test_two_reviewers_at_once(browser: Any, tmp_path: Path) -> None:
         asked(bob)
 
 
+def test_borders_and_changes_by_touch(browser: Any, tmp_path: Path) -> None:
+    with (
+        running(saved(small_crowd(), tmp_path)) as server,
+        page_of(browser, viewport=PHONE, has_touch=True) as page,
+    ):
+        page.goto(server.url)
+        asked(page)
+        find(page, "Lane")
+        page.tap("[data-token='0']")
+        page.tap("button:has-text('End later')")  # York beat
+        page.tap("button:has-text('Start later')")  # beat
+        page.tap("[data-token='2']")
+        page.tap("#erase")
+        page.tap("#nothing")
+        assert page.locator(".text .span").count() == 0
+        page.tap("#back")
+        page.tap("#back")
+        assert page.locator(".text .span").count() == 2
+        assert axe_faults(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        page.tap("#accept")
+        wait_for(page, "Kept")
+        with server.client() as client:
+            (event,) = client.get("/api/history").json()
+        assert event["after"]["spans"][0][:2] == [1, 2]
+
+
+def test_what_is_surely_different_is_not_ticked(browser: Any, tmp_path: Path) -> None:
+    words = [["York", "won"], ["York", "lost"], ["York", "drew"]]
+    tags = {
+        name: [["B-ORG" if k < n else "B-LOC", "O"] for n in (1, 9, 20)]
+        for k, name in enumerate([f"a{k}" for k in range(20)])
+    }  # the first is a place for all but one, the second wavers, the third is a team for all
+    corpus = Corpus.of(words, ["s0", "s1", "s2"], ["game"] * 3)
+    crowd = Crowd.of(tags, words)
+    crowd = Crowd(
+        corpus, crowd.scheme, crowd.annotators, crowd.row_sentence, crowd.row_annotator, crowd.tags
+    )
+    with running(saved(crowd, tmp_path)) as server, page_of(browser) as page:
+        page.goto(server.url)
+        asked(page)
+        page.click("#show-queue")
+        page.click("#questions button:has-text('marks in')")
+        page.wait_for_selector(".members li")
+        page.keyboard.press("2")
+        ticks = [box.is_checked() for box in page.locator(".members input").all()]
+        assert ticks == [False, True]
+        assert "1 of 2 ticked; 1 label will change." in page.inner_text("main")
+        assert axe_faults(page) == []
+        page.keyboard.press("Enter")
+        wait_for(page, "Kept")
+        with server.client() as client:
+            (event,) = client.get("/api/history").json()
+        assert (event["sentence"], event["after"]["spans"]) == (1, [[0, 1, "ORG"]])
+
+
+def test_what_was_skipped_said_and_decided_is_found_again(browser: Any, tmp_path: Path) -> None:
+    with running(saved(small_crowd(), tmp_path)) as server, page_of(browser) as page:
+        page.goto(server.url)
+        asked(page)
+        find(page, "Lane")
+        page.keyboard.press("c")
+        page.keyboard.type("a club?")
+        page.click("#say button[value=keep]")
+        wait_for(page, "Comment kept")
+        page.keyboard.press("s")
+        wait_for(page, "Skipped")
+        page.wait_for_selector("#ask-again")
+        page.click("#ask-again")
+        page.wait_for_selector("[data-token='3']")
+        assert "a club?" in page.inner_text("[aria-label=Comments]")
+        page.keyboard.press("Enter")
+        wait_for(page, "Kept")
+        page.select_option("#which", "decided")
+        page.wait_for_selector("#questions small:has-text('settled')")
+        page.select_option("#which", "all")
+        page.click("#filters button[type=reset]")
+        page.click("#questions button:has-text('Yes')")  # not in doubt, and yet to be had
+        page.wait_for_selector("main h2:has-text('s3')")
+        assert page.get_attribute("#questions button:has-text('Yes')", "aria-current") == "true"
+        assert axe_faults(page) == []
+
+
 def test_layers_beside_each_other(browser: Any, tmp_path: Path) -> None:
     crowd = small_crowd()
     corpus = crowd.corpus.on_layers(("", "inner"))
@@ -296,6 +379,8 @@ def test_two_reviewers_judge_each_sentence_and_a_lead_settles(browser: Any, tmp_
         assert "Nothing left" in asked(ann)  # disputes are the lead's
         find(lea, "Lane")
         lea.wait_for_selector(".badge:has-text('disputed')")
+        told = lea.inner_text("[aria-label=Reviewers]")
+        assert "York ORG" in told and "York LOC" in told and "ann" in told and "bob" in told
         lea.click("#show-learning")
         lea.wait_for_selector("#learning :text('2 sentences judged twice')")
         assert "50.0 % alike" in lea.inner_text("#learning")

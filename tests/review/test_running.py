@@ -127,7 +127,7 @@ def test_an_export_is_aggregated_first(tmp_path: Path) -> None:
 
 
 def _anything() -> Any:
-    from seqtruth.review.desk import Wanted
+    from seqtruth.review.wanted import Wanted
 
     return Wanted()
 

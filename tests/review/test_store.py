@@ -157,6 +157,64 @@ def test_two_reviewers_settle_what_they_agree_on(url: str) -> None:
     assert store.states()[1].marks == ORG
 
 
+def test_undoing_one_of_two_opinions_goes_back_to_the_first(url: str) -> None:
+    store = Store(Database(url), "c" * 64, double=True)
+    part = Marks(((0, 2),), ((0, 1, "LOC"),))
+    decide(store, "batch-01", 0, part, "ann")
+    decide(store, "batch-02", 1, ORG, "ann")
+    store.undo("ann", "undo-0001")
+    with store.database.reading() as db:
+        assert double.all_opinions(db) == {0: {"ann": part}}
+    store.undo("ann", "undo-0002")
+    with store.database.reading() as db:
+        assert double.all_opinions(db) == {}
+    said = [one["said"] for one in store.audit()]  # also where it settled nothing by itself
+    assert said == [part.to_dict(), ORG.to_dict(), None, None]
+
+
+def test_agreement_is_of_what_both_judged() -> None:
+    part = Marks(((0, 2),), ((0, 1, "LOC"),))
+    found = double.agreement({0: {"ann": LOC, "bob": part}, 1: {"ann": LOC}})
+    assert found == {"sentences": 1, "alike": 1.0, "span_f1": 1.0}
+
+
+def test_a_database_of_the_first_version_is_brought_up_to_date(url: str) -> None:
+    import alembic.command
+    import alembic.config
+
+    from seqtruth.review.store.database import MIGRATIONS
+
+    made = url.replace("postgresql://", "postgresql+psycopg://")
+    settings = alembic.config.Config()
+    settings.set_main_option("script_location", str(MIGRATIONS))
+    with sa.create_engine(made).begin() as connection:
+        settings.attributes["connection"] = connection
+        alembic.command.upgrade(settings, "0001")
+        nothing = '{"settled": [], "spans": [], "status": "open"}'
+        row = {
+            "at": "2026",
+            "user": "ann",
+            "batch": "batch-01",
+            "kind": "decide",
+            "question": "s-0",
+        }
+        row |= {"before": nothing, "after": nothing, "comment": "old"}
+        names = ", ".join(f'"{name}"' for name in row)
+        values = ", ".join(f":{name}" for name in row)
+        connection.execute(
+            sa.text(
+                f"INSERT INTO events ({names}, sentence, version, foreseen, found, asked)"
+                f" VALUES ({values}, 0, 1, 0, 0, 0)"
+            ),
+            row,
+        )
+    store = Store(Database(url), "c" * 64)
+    (event,) = store.audit()
+    assert event["comment"] == "old" and event["said"] is None
+    decide(store, "batch-02", 0)
+    assert list(store.audit())[-1]["said"] == LOC.to_dict()
+
+
 def test_passwords_are_hashed_and_sessions_end(store: Store) -> None:
     people = People(store.database)
     people.add("ann", "correct horse", "lead")

@@ -20,12 +20,13 @@ except ImportError as error:  # pragma: no cover - the extra is there or it is n
     raise MissingExtraError(error.name or "fastapi", "review", "the review desk") from error
 
 from seqtruth.review import messages
-from seqtruth.review.desk import Desk, Wanted
+from seqtruth.review.desk import Desk
 from seqtruth.review.doors import Doors, Guard, check_origin
 from seqtruth.review.export import export, writable
 from seqtruth.review.store import double
 from seqtruth.review.store.decisions import ConflictError, Written
 from seqtruth.review.store.people import DAYS, Person
+from seqtruth.review.wanted import Wanted
 
 STATIC = Path(__file__).parent / "static"
 #: Names listed for filters; more are to be typed.
@@ -141,6 +142,13 @@ def _add_questions(app: FastAPI, desk: Desk, doors: Doors) -> None:
         """The questions worth most, with who is working on them."""
         return desk.ranked(person.name, _wanted(wanted), wanted.limit, person.role == "lead")
 
+    @app.get("/api/sentences", tags=["questions"])
+    def sentences(
+        wanted: Annotated[messages.Sentences, Query()], person: Person = who
+    ) -> list[dict[str, Any]]:
+        """Sentences in reading order, in doubt or not; all that fit, or those that were decided."""
+        return desk.sentences(_wanted(wanted), wanted.decided, wanted.limit)
+
     @app.post("/api/next", tags=["questions"])
     def next_question(wanted: messages.Filters, person: Person = who) -> dict[str, Any]:
         """The question worth most, kept five minutes for who asks; ``{"question": null}``: all is done."""
@@ -150,7 +158,7 @@ def _add_questions(app: FastAPI, desk: Desk, doors: Doors) -> None:
     @app.post("/api/questions/{name}", tags=["questions"], responses=_NOT_HERE | _CONFLICT)
     def open_question(name: messages.Name, person: Person = who) -> dict[str, Any]:
         """A question by name, kept for who asks; asking again keeps it longer."""
-        found = desk.open(person.name, name)
+        found = desk.open(person.name, name, person.role == "lead")
         if found is None:
             raise HTTPException(404, "no such question, or it is settled")
         return found
@@ -165,7 +173,7 @@ _NOT_HERE: dict[int | str, dict[str, Any]] = {404: {"description": "no such thin
 
 
 def _wanted(given: messages.Filters) -> Wanted:
-    return Wanted(**given.model_dump(exclude={"limit"}))
+    return Wanted(**given.model_dump(exclude={"limit", "decided"}))
 
 
 def _add_decisions(app: FastAPI, desk: Desk, doors: Doors, learner: Any) -> None:
@@ -190,6 +198,11 @@ def _add_decisions(app: FastAPI, desk: Desk, doors: Doors, learner: Any) -> None
         """Pass sentences over: they are left to others."""
         here = desk.known_sentences(given.sentences)
         return _told(desk.store.skip(person.name, given.batch, given.question, here, given.comment))
+
+    @app.delete("/api/skips", tags=["decisions"])
+    def ask_again(person: Person = who) -> dict[str, int]:
+        """Ask again about what one passed over."""
+        return {"sentences": desk.store.ask_again(person.name)}
 
     @app.post("/api/comments", tags=["decisions"])
     def comment(given: messages.Aside, person: Person = who) -> dict[str, Any]:

@@ -9,8 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.data.labelling import Labelling
@@ -22,37 +20,15 @@ from seqtruth.result import Result
 from seqtruth.review import views
 from seqtruth.review.marks import Marks, current_marks, labelling
 from seqtruth.review.outlook import Found, outlook
-from seqtruth.review.questions import KINDS, Question, Questions
+from seqtruth.review.questions import COHERENCE, KINDS, Question, Questions
 from seqtruth.review.store import double
 from seqtruth.review.store.decisions import ConflictError, Decision, State, Store, Written
+from seqtruth.review.wanted import Finder, Wanted
 
 #: Sentences of a question for which the model's reasons are worked out: those that the page shows them for.
 EXPLAINED = 3
 #: Questions looked at before giving up on finding one that nobody else holds.
 TRIES = 20
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which cases a reviewer wants to see; what is None does not matter.
-
-    Parameters
-    ----------
-    type : cases with this type on either side.
-    annotator : sentences this annotator labelled.
-    document : its name.
-    search : sentences with this text, whatever the case of its letters.
-    above, below : probability that the labels are right, from 0 to 1.
-    kind : ``sentence``, ``form``, ``pair``.
-    """
-
-    type: str | None = None
-    annotator: str | None = None
-    document: str | None = None
-    search: str | None = None
-    above: float | None = None
-    below: float | None = None
-    kind: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +86,7 @@ class Desk:
         self.crowd = result.crowd if crowd is None else crowd
         self._lock = threading.Lock()
         self._states = store.states()
-        self._texts: pa.Array | None = None
+        self._finder = Finder(result.corpus, self.crowd)
         self._ahead: tuple[Any, dict[str, Any]] | None = None
         self.snapshot = Snapshot.of(result, self.crowd, number)
         self.snapshot.settle(self._states)
@@ -159,6 +135,29 @@ class Desk:
             for one in asked
         ]  # fmt: skip
 
+    def sentences(
+        self, wanted: Wanted, decided: bool = False, most: int = 50
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """Sentences in reading order, in doubt or not: all that are wanted, or those with decisions.
+
+        Parameters
+        ----------
+        wanted : type (in the labels), annotator, document and text count.
+        decided : only those about which something was decided.
+        most : how many.
+        """
+        snapshot, found = self.snapshot, self._finder.sentences(wanted)
+        if wanted.type is not None:
+            found = found & self._finder.with_type(snapshot.result, wanted.type)
+        if decided:
+            touched = np.zeros(len(found), np.bool_)
+            touched[[s for s, one in self._states.items() if one.status != "open"]] = True
+            found = found & touched
+        return [
+            views.listed(snapshot.result, s, self.state(s).status)
+            for s in np.flatnonzero(found)[:most].tolist()
+        ]
+
     def next(self, user: str, wanted: Wanted, lead: bool = False) -> dict[str, Any] | None:
         """The question worth most that nobody else is working on, kept for this user; None: all done."""
         for _ in range(TRIES):
@@ -170,10 +169,10 @@ class Desk:
             if not asked:
                 return None
             if self.store.lease(user, asked[0].name, self._sentences(snapshot, asked[0])):
-                return self._view(snapshot, asked[0])
+                return self._view(snapshot, asked[0], user, lead)
         return None
 
-    def open(self, user: str, name: str) -> dict[str, Any] | None:
+    def open(self, user: str, name: str, lead: bool = False) -> dict[str, Any] | None:
         """A question by name, kept for this user; None where there is none."""
         snapshot = self.snapshot
         mask = ~snapshot.settled if name[:2] != "s-" else np.ones(snapshot.cases.size, np.bool_)
@@ -185,7 +184,7 @@ class Desk:
             held = self.store.held()
             who = next((held[s] for s in sentences if s in held), "")
             raise ConflictError("somebody else is working on this", got=who)
-        return self._view(snapshot, found)
+        return self._view(snapshot, found, user, lead)
 
     def _ask(self, snapshot: Snapshot, mask: Bool, wanted: Wanted, most: int) -> list[Question]:
         kinds = KINDS if wanted.kind is None else (wanted.kind,)
@@ -196,21 +195,35 @@ class Desk:
             return [int(question.name[2:])]
         return sorted({int(snapshot.cases.sentence[number]) for number in question.cases})
 
-    def _view(self, snapshot: Snapshot, question: Question) -> dict[str, Any]:
+    def _view(
+        self, snapshot: Snapshot, question: Question, user: str, lead: bool
+    ) -> dict[str, Any]:  # fmt: skip
         by_sentence: dict[int, list[int]] = {s: [] for s in self._sentences(snapshot, question)}
         for number in question.cases:
             by_sentence[int(snapshot.cases.sentence[number])].append(number)
+        # where two judge alone, each sees their own comments, and leads see all
+        alone = self.store.double and not lead
+        comments = self.store.comments(list(by_sentence), user if alone else None)
         return {
             "question": question.name,
             "kind": question.kind,
             "gain": round(question.gain, 3),
             "round": snapshot.number,
+            "coherence": COHERENCE.get(question.kind, 1.0),
             **views.title(snapshot.result, snapshot.cases, question),
             "items": [
                 self._item(snapshot, s, chosen, number < EXPLAINED)
+                | {"comments": comments.get(s, []), "opinions": self._opinions(s) if lead else []}
                 for number, (s, chosen) in enumerate(by_sentence.items())
             ],
         }
+
+    def _opinions(self, sentence: int) -> list[dict[str, Any]]:
+        """What each reviewer said, where two are asked and differ."""
+        if self.state(sentence).status != "disputed":
+            return []
+        with self.store.database.reading() as db:
+            return double.opinions_on(db, sentence)
 
     def _item(self, snapshot: Snapshot, s: int, chosen: list[int], explain: bool) -> dict[str, Any]:
         result, cases = snapshot.result, snapshot.cases
@@ -238,53 +251,38 @@ class Desk:
 
     def _mask(self, snapshot: Snapshot, user: str, wanted: Wanted, lead: bool) -> Bool:
         """Open cases that the user wants, and did not pass over."""
-        cases, corpus = snapshot.cases, snapshot.result.corpus
+        cases = snapshot.cases
         mask = ~snapshot.settled
-        skipped = self.store.skipped(user) | (
-            self._not_for(user, lead) if self.store.double else set()
-        )
-        if skipped:
+        if skipped := self.store.skipped(user):
             mask &= ~np.isin(cases.sentence, list(skipped))
+        if self.store.double:
+            mask &= ~self._judged(snapshot, user, lead)
         if wanted.type is not None:
             types = snapshot.result.scheme.types
             number = types.index(wanted.type) if wanted.type in types else -2
             mask &= (cases.label == number) | (cases.rival == number)
-        if wanted.document is not None:
-            names = corpus.documents
-            number = names.index(wanted.document) if wanted.document in names else -1
-            mask &= cases.document == number
-        if wanted.annotator is not None:
-            mask &= self._labelled_by(wanted.annotator)[cases.sentence]
-        if wanted.search:
-            hit = pc.match_substring(self._sentence_texts(), wanted.search, ignore_case=True)
-            mask &= np.asarray(hit)[cases.sentence]
+        if wanted.some_sentences:
+            mask &= self._finder.sentences(wanted)[cases.sentence]
         if wanted.above is not None:
             mask &= 1 - cases.wrong >= wanted.above
         if wanted.below is not None:
             mask &= 1 - cases.wrong <= wanted.below
         return np.asarray(mask)
 
-    def _not_for(self, user: str, lead: bool) -> set[int]:
-        """Where two are asked: what this user has judged, and disputes for those who do not lead."""
+    def _judged(self, snapshot: Snapshot, user: str, lead: bool) -> Bool:
+        """Where two are asked: cases this user has judged, and disputes for those who do not lead."""
         with self.store.database.reading() as db:
-            said = double.all_opinions(db)
-        mine = {s for s, by_user in said.items() if user in by_user}
+            mine = {s: said[user] for s, said in double.all_opinions(db, user).items()}
+        cases = snapshot.cases
         disputed = {s for s, one in self._states.items() if one.status == "disputed"}
-        return (mine - disputed) if lead else mine | disputed
-
-    def _labelled_by(self, annotator: str) -> Bool:
-        found = np.zeros(self.result.corpus.n_sentences, np.bool_)
-        if self.crowd is not None and annotator in self.crowd.annotators:
-            rows = self.crowd.row_annotator == self.crowd.annotators.index(annotator)
-            found[self.crowd.row_sentence[rows]] = True
-        return found
-
-    def _sentence_texts(self) -> pa.Array:
-        if self._texts is None:
-            corpus = self.result.corpus
-            n = range(corpus.n_sentences)
-            self._texts = pa.array(["".join(corpus.glued(s)) for s in n], pa.large_string())
-        return self._texts
+        judged = np.isin(cases.sentence, [] if lead else list(disputed))
+        for s, said in mine.items():
+            if s in disputed:
+                continue
+            a, b = np.searchsorted(cases.sentence, [s, s + 1]).tolist()
+            for k in range(a, b):
+                judged[k] = said.covers(int(cases.start[k]), int(cases.end[k]))
+        return np.asarray(judged)
 
     # -- deciding -----------------------------------------------------------------------------------
 

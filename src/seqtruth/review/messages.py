@@ -23,7 +23,7 @@ class Message(BaseModel):
 
 
 class Filters(Message):
-    """Which questions are wanted; see :class:`~seqtruth.review.desk.Wanted`."""
+    """Which questions are wanted; see :class:`~seqtruth.review.wanted.Wanted`."""
 
     type: Word | None = None
     annotator: Word | None = None
@@ -38,6 +38,12 @@ class Listing(Filters):
     """Which questions are wanted, and how many of them."""
 
     limit: Annotated[int, Field(ge=1, le=200)] = 30
+
+
+class Sentences(Listing):
+    """Which sentences are wanted: all that fit, or only those about which something was decided."""
+
+    decided: bool = False
 
 
 class Item(Message):

@@ -70,6 +70,15 @@ def layer_view(result: Result, sentence: int, state: State) -> dict[str, Any]:
     }
 
 
+def listed(result: Result, sentence: int, status: str) -> dict[str, Any]:
+    """A sentence in a list: how to open it, its text, where it is and whether it is decided."""
+    document = result.corpus.documents[int(result.corpus.sentence_document[sentence])]
+    return {
+        "question": f"s-{sentence}", "id": base_name(result.corpus, sentence), "status": status,
+        "text": _text(result, sentence), "document": document,
+    }  # fmt: skip
+
+
 def readings(result: Result, crowd: Crowd | None, sentence: int) -> list[dict[str, Any]]:
     """What the annotators marked, those who marked the same together, most trusted first."""
     if crowd is None:

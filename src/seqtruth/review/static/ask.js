@@ -1,6 +1,6 @@
 // Questions: one sentence, or many marks that may share an answer.
 
-import { el, percent } from "./dom.js";
+import { count, el, fill, percent } from "./dom.js";
 import { Sentence } from "./sentence.js";
 
 const none = (type) => (type === null ? "nothing" : type);
@@ -8,11 +8,11 @@ const none = (type) => (type === null ? "nothing" : type);
 export function heading(question, layers) {
   const { kind, types, text, marks, sentences, document } = question;
   const either = types.map(none).join(" or ");
-  if (kind === "form") return [el("bdi", {}, text), `: ${either}? `, el("span", { class: "soft" }, `${marks} marks in ${sentences} sentences`)];
-  if (kind === "pair") return [`${either}? `, el("span", { class: "soft" }, `${marks} marks in ${sentences} sentences`)];
+  if (kind === "form") return [el("bdi", {}, text), `: ${either}? `, el("span", { class: "soft" }, `${count(marks, "mark")} in ${count(sentences, "sentence")}`)];
+  if (kind === "pair") return [`${either}? `, el("span", { class: "soft" }, `${count(marks, "mark")} in ${count(sentences, "sentence")}`)];
   const item = question.items?.[0];
   const layer = layers?.length > 1 && item ? ` · layer ${item.layer || "1"}` : "";
-  return [item ? `Sentence ${item.id}${layer}` : text];
+  return [item ? `Sentence ${item.id}${layer}` : el("bdi", {}, text)];
 }
 
 const names = (votes) => (votes.length ? `${votes.length > 1 ? `${votes.length}: ` : ""}${votes.slice(0, 8).join(", ")}${votes.length > 8 ? " …" : ""}` : "nobody");
@@ -42,13 +42,28 @@ function typeButtons(types, choose, chosen) {
       none(type), " ", type === null ? el("kbd", {}, "0") : k < 9 ? el("kbd", {}, String(k + 1)) : null)));
 }
 
+// What can be done to the mark under the cursor, for those without a keyboard.
+function editing(question, plain) {
+  const moves = [["Start earlier", "[", 0, -1], ["Start later", "]", 0, 1], ["End earlier", "{", 1, -1], ["End later", "}", 1, 1]];
+  return el("div", { class: "types edits", role: "group", "aria-label": "Change the mark" },
+    plain ? null : moves.map(([name, key, side, step]) => el("button", { type: "button", onclick: () => question.border(side, step) }, name, " ", el("kbd", {}, key))),
+    el("button", { type: "button", id: "back", onclick: () => question.back() }, "Undo change ", el("kbd", {}, "e")));
+}
+
+function comments(items) {
+  const said = new Map();
+  for (const one of items.flatMap((item) => item.comments)) said.set(`${one.user} ${one.at}`, one);
+  if (!said.size) return null;
+  return el("section", { class: "card", "aria-label": "Comments" }, el("h2", {}, "Comments"),
+    el("ul", { class: "readings" }, [...said.values()].map(({ user, at, text }) => el("li", {}, el("span", { class: "what", dir: "auto" }, text), el("span", { class: "who" }, `${user}, ${at.slice(0, 16).replace("T", " ")}`)))));
+}
+
 export class SentenceQuestion {
   constructor(question, project, open) {
     this.question = question;
     this.project = project;
     this.open = open;
     this.sentence = new Sentence(question.items[0], project.types, project.plain);
-    this.reading = -1;
   }
 
   get sentences() { return [this.question.items[0].sentence]; }
@@ -61,8 +76,11 @@ export class SentenceQuestion {
       el("div", { class: "card", dir: "auto" }, this.sentence.place),
       ...item.after.map((text) => el("p", { class: "around", dir: "auto" }, text)),
       typeButtons(this.project.types, (type) => this.sentence.mark(type)),
+      editing(this, this.project.plain),
+      comments([item]),
+      item.opinions.length ? el("section", { class: "card", "aria-label": "Reviewers" }, el("h2", {}, "What reviewers said"), this.versions(item.opinions)) : null,
       item.layers.length ? this.layers(item) : null,
-      item.readings.length ? el("section", { class: "card", "aria-label": "Annotators" }, el("h2", {}, "What annotators marked"), this.readings(item)) : null,
+      item.readings.length ? el("section", { class: "card", "aria-label": "Annotators" }, el("h2", {}, "What annotators marked"), this.versions(item.readings, true)) : null,
       item.cases.length ? why([...item.cases].sort((a, b) => b.wrong - a.wrong).map((one) => [item, one])) : null,
     ];
   }
@@ -77,15 +95,16 @@ export class SentenceQuestion {
         el("span", { class: "who" }, one.status)))));
   }
 
-  readings(item) {
-    return el("ul", { class: "readings" }, item.readings.map((one, k) => el("li", {},
-      el("button", { type: "button", "aria-label": `Take version ${k + 1}`, onclick: () => this.sentence.take(one.spans) }, "Take", k < 9 ? [" ", el("kbd", {}, `⇧${k + 1}`)] : null),
+  versions(found, keys = false) {
+    return el("ul", { class: "readings" }, found.map((one, k) => el("li", {},
+      el("button", { type: "button", "aria-label": `Take the version of ${names(one.names)}`, onclick: () => this.sentence.take(one.spans) }, "Take", keys && k < 9 ? [" ", el("kbd", {}, `⇧${k + 1}`)] : null),
       el("span", { class: "what", dir: "auto" }, one.spans.length ? one.spans.map((span) => el("span", { class: `mark ${this.sentence.colour(span[2])}` }, `${this.sentence.words(span)} `, el("span", { class: "tag" }, span[2]))) : el("i", {}, "nothing")),
       el("span", { class: "who" }, names(one.names)))));
   }
 
   type(type) { if (type === null) this.sentence.erase(); else this.sentence.mark(type); }
   take(k) { const found = this.question.items[0].readings[k]; if (found) this.sentence.take(found.spans); }
+  shown() { this.sentence.reveal(); }
   next(step) { this.sentence.jump(step); }
   move(step, extend) { this.sentence.move(step, extend); }
   border(side, step) { this.sentence.border(side, step); }
@@ -99,13 +118,15 @@ export class GroupQuestion {
   constructor(question, project) {
     this.question = question;
     this.project = project;
-    this.members = question.items.flatMap((item) => item.cases.map((one) => ({ item, one, taken: true })));
+    this.members = question.items.flatMap((item) => item.cases.map((one) => ({ item, one, taken: true, touched: false })));
     const votes = new Map();
     for (const { one } of this.members) votes.set(one.label, (votes.get(one.label) ?? 0) + 1);
     this.answer = [...votes.entries()].sort((a, b) => b[1] - a[1])[0][0];
+    this.tick();
     this.cursor = 0;
     this.list = el("ul", { class: "members", "aria-label": "Marks" });
     this.choices = el("div");
+    this.told = el("p", { class: "soft", role: "status" });
   }
 
   get sentences() { return [...new Set(this.members.map(({ item }) => item.sentence))]; }
@@ -114,36 +135,50 @@ export class GroupQuestion {
   view() {
     this.draw();
     return [
-      el("p", { class: "soft" }, "One answer for all marks that are ticked. Untick what is different: it will be asked by itself."),
-      this.choices, el("div", { class: "card" }, this.list), why(this.members.slice(0, 3).map(({ item, one }) => [item, one])),
+      el("p", { class: "soft" }, "One answer for all marks that are ticked. What is not ticked will be asked by itself."),
+      this.choices, this.told, comments(this.question.items), el("div", { class: "card" }, this.list), why(this.members.slice(0, 3).map(({ item, one }) => [item, one])),
     ];
   }
 
+  // Ticked is what more likely than not has this answer, if one answer fits as often as such questions have one.
+  tick() {
+    const sure = this.question.coherence;
+    for (const member of this.members) {
+      if (member.touched) continue;
+      const chance = (type) => member.one.why.find((one) => one.type === type)?.probability ?? 0;
+      member.taken = member.one.label === this.answer || chance(this.answer) * sure >= chance(member.one.label) * (1 - sure);
+    }
+  }
+
   draw() {
+    const taken = this.members.filter((member) => member.taken);
+    const changes = taken.filter(({ one }) => one.label !== this.answer).length;
+    fill(this.told, el("span", {}, `${taken.length} of ${this.members.length} ticked${changes ? `; ${count(changes, "label")} will change` : ""}.`));
     const offered = this.project.plain ? this.project.types : [...this.project.types, null];
     this.choices.replaceChildren(typeButtons(offered, (type) => this.type(type), this.answer));
     this.list.replaceChildren(...this.members.map((member, k) => {
       const { item, one } = member;
-      const box = el("input", { type: "checkbox", checked: member.taken, "aria-label": `Mark ${k + 1} has this answer`, onchange: (event) => { member.taken = event.target.checked; this.cursor = k; this.draw(); } });
+      const box = el("input", { type: "checkbox", checked: member.taken, "aria-label": `Mark ${k + 1} has this answer`, onchange: () => { this.cursor = k; this.toggle(); } });
       return el("li", { class: [k === this.cursor && "cursor", !member.taken && "out"].filter(Boolean).join(" ") }, box,
-        el("span", { class: "text", dir: "auto" }, ...this.words(item, one)),
-        el("span", { class: "said" }, `now ${none(one.label)} ${percent(1 - one.wrong)}`, el("br"), one.why.filter(({ votes }) => votes.length).map(({ type, votes }) => `${votes.length} ${none(type)}`).join(" · ")));
+        el("span", { class: "text", dir: "auto" }, ...this.words(member)),
+        el("span", { class: "said" }, el(one.label === this.answer ? "span" : "b", {}, `now ${none(one.label)} ${percent(1 - one.wrong)}`), el("br"), one.why.filter(({ votes }) => votes.length).map(({ type, votes }) => `${votes.length} ${none(type)}`).join(" · ")));
     }));
   }
 
-  words(item, one) {
+  words({ item, one, taken }) {
     const [a, b] = one.mark;
+    const type = taken ? this.answer : one.label; // what is not ticked stays what it is
     const join = (from, to) => item.tokens.slice(from, to).map(([word, blank]) => word + blank).join("");
     const from = Math.max(0, a - 25), to = Math.min(item.tokens.length, b + 25);
-    const tag = this.answer ?? "nothing";
-    return [from ? "… " : "", join(from, a), el("span", { class: `span ${this.answer === null ? "" : `c${this.project.types.indexOf(this.answer) % 8}`}` }, join(a, b).trimEnd(), el("span", { class: "tag" }, tag)), " ", join(b, to), to < item.tokens.length ? "…" : ""];
+    return [from ? "… " : "", join(from, a), el("span", { class: `span ${type === null ? "" : `c${this.project.types.indexOf(type) % 8}`}` }, join(a, b).trimEnd(), el("span", { class: "tag" }, none(type))), " ", join(b, to), to < item.tokens.length ? "…" : ""];
   }
 
-  type(type) { if (type === null && this.project.plain) return; this.answer = type; this.draw(); }
+  type(type) { if (type === null && this.project.plain) return; this.answer = type; this.tick(); this.draw(); }
   take() {}
+  shown() {}
   next(step) { this.move(step); }
   move(step) { this.cursor = Math.min(this.members.length - 1, Math.max(0, this.cursor + step)); this.draw(); this.list.children[this.cursor].scrollIntoView({ block: "nearest" }); }
-  toggle() { const member = this.members[this.cursor]; member.taken = !member.taken; this.draw(); }
+  toggle() { const member = this.members[this.cursor]; member.taken = !member.taken; member.touched = true; this.draw(); }
   border() {}
   erase() { this.toggle(); }
   clear() { this.type(null); }

@@ -32,7 +32,9 @@ let timer;
 export function say(text) {
   fill(by("message"), el("span", {}, text));
   clearTimeout(timer);
-  timer = setTimeout(() => fill(by("message")), 5000);
+  timer = setTimeout(() => fill(by("message")), 4000 + 60 * text.length); // time to read it
 }
 
+export const count = (n, thing) => `${n} ${thing}${n === 1 ? "" : "s"}`;
+export const expected = (wrong) => `${wrong.toFixed(wrong < 1 ? 2 : 1)} errors expected`;
 export const percent = (value) => `${Math.round(100 * value)} %`;

@@ -2,10 +2,11 @@
 
 import { Refused, change, get, post, project as openProject, query, remove } from "./api.js";
 import { GroupQuestion, SentenceQuestion, heading } from "./ask.js";
-import { by, el, fill, percent, say } from "./dom.js";
+import { by, count, el, expected, fill, say } from "./dom.js";
 import { outlook } from "./progress.js";
 
 let project, current = null, comment = "", busy = false, filters = {};
+let touched = Date.now(); // when the reviewer last did something
 let asked = 0, listed = 0, list = ""; // the last question and queue asked for, and the queue that is shown
 
 const KEYS = [
@@ -34,6 +35,7 @@ async function start() {
   by("export").elements.format.append(...Object.entries(formats).map(([name, title]) => el("option", { value: name, selected: name === "jsonl" }, title)));
   await next();
   setInterval(progress, 15000);
+  setInterval(keep, 120000);
 }
 
 function signIn() {
@@ -86,27 +88,44 @@ async function bring(ask) {
 
 function showDone() {
   show([el("div", { class: "card" }, el("h2", {}, "Nothing left to ask"), el("p", {}, Object.keys(filters).length ? "Nothing in doubt fits the filter." : "Everything in doubt is settled, skipped, or with somebody else."),
-    el("p", { class: "row" }, el("button", { type: "button", onclick: undo }, "Undo the last decision ", el("kbd", {}, "u")), el("button", { type: "button", class: "main", onclick: next }, "Look again")))]);
+    el("p", { class: "row" }, el("button", { type: "button", onclick: undo }, "Undo the last decision ", el("kbd", {}, "u")), el("button", { type: "button", id: "ask-again", onclick: askAgain }, "Ask what I skipped"),
+      el("button", { type: "button", class: "main", onclick: next }, "Look again")))]);
 }
+
+const askAgain = () => once(async () => {
+  const { sentences } = await remove("/api/skips");
+  say(sentences ? `${count(sentences, "sentence")} that you skipped can be asked again.` : "You skipped nothing.");
+  await next();
+});
+
+// Who thinks for long keeps the question; who went away does not.
+async function keep() {
+  if (!current || document.visibilityState !== "visible" || Date.now() - touched > 300000) return;
+  try { await post(`/api/questions/${current.question.question}`); }
+  catch (error) { if (error.status === 409) fail(error); }
+}
+for (const what of ["keydown", "pointerdown"]) document.addEventListener(what, () => { touched = Date.now(); });
 
 function showQuestion(question) {
   current = question.kind === "sentence" ? new SentenceQuestion(question, project, open) : new GroupQuestion(question, project);
   const item = question.items[0];
-  const facts = [question.document && `document ${question.document}`, item.status !== "open" && item.status, `${question.wrong.toFixed(1)} errors expected`].filter(Boolean);
+  const facts = [question.document && `document ${question.document}`, item.status !== "open" && item.status, expected(question.wrong)].filter(Boolean);
   show([
     el("h2", { id: "asked", tabIndex: -1 }, heading(question, project.layers)),
     el("p", {}, facts.map((fact) => [el("span", { class: "badge" }, fact), " "])),
     ...current.view(),
     el("div", { class: "actions" },
       el("button", { type: "button", class: "main", id: "accept", onclick: accept }, "Accept ", el("kbd", {}, "Enter")),
-      el("button", { type: "button", id: "nothing", onclick: () => current.clear() }, "Nothing ", el("kbd", {}, "0")),
-      el("button", { type: "button", id: "erase", onclick: () => current.erase() }, question.kind === "sentence" ? "Remove mark " : "Untick ", el("kbd", {}, "x")),
+      project.plain ? null : el("button", { type: "button", id: "nothing", onclick: () => current.clear() }, "Nothing ", el("kbd", {}, "0")),
+      project.plain && question.kind === "sentence" ? null : el("button", { type: "button", id: "erase", onclick: () => current.erase() }, question.kind === "sentence" ? "Remove mark " : "Tick, untick ", el("kbd", {}, "x")),
       el("button", { type: "button", id: "skip", onclick: skip }, "Skip ", el("kbd", {}, "s")),
       el("button", { type: "button", id: "comment", onclick: askComment }, "Comment ", el("kbd", {}, "c")),
       el("button", { type: "button", id: "undo", onclick: undo }, "Undo ", el("kbd", {}, "u"))),
   ]);
   by("asked").focus({ preventScroll: true });
   window.scrollTo(0, 0);
+  current.shown();
+  point();
 }
 
 async function once(work) {
@@ -123,7 +142,7 @@ const accept = () => once(async () => {
   if (!body.items.length) { say("Nothing is ticked: skip, or tick what has this answer."); return; }
   const final = project.double && project.role === "lead" && current.question.items.some((item) => item.status === "disputed");
   await change("/api/decisions", { question: current.question.question, comment, ...body, ...(final ? { final } : {}) });
-  say(`Kept${body.items.length > 1 ? `, in ${body.items.length} sentences` : ""}.`);
+  say(`Kept${body.items.length > 1 ? `, in ${count(body.items.length, "sentence")}` : ""}.`);
   await next();
 });
 
@@ -171,20 +190,30 @@ async function progress() {
     const found = await get("/api/progress");
     const { counts } = found;
     const f1 = found.outlook ? ` · expected F1 ${(100 * found.outlook.f1).toFixed(1)}` : "";
-    by("progress").textContent = `${counts.decisions} decisions${f1}${found.learning?.running ? " · learning …" : ""}`;
+    by("progress").textContent = `${count(counts.decisions, "decision")}${f1}${found.learning?.running ? " · learning …" : ""}`;
     if (!by("learning").hidden) fill(by("learning"), outlook(found, (refit) => once(async () => { await post("/api/learn", { refit }); say("Learning in the background."); progress(); })));
   } catch (error) { if (error.status === 401) signIn(); }
 }
 
 async function queue() {
   const mine = ++listed;
-  const found = await get(`/api/questions?${query({ ...filters, limit: 50 })}`).catch(fail);
+  const which = by("which").value;
+  const asking = which ? `/api/sentences?${query({ ...filters, decided: which === "decided", limit: 200 })}` : `/api/questions?${query({ ...filters, limit: 50 })}`;
+  const found = await get(asking).catch(fail);
   if (!found || mine !== listed) return;
   const told = JSON.stringify(found.map((one) => ({ ...one, by: one.by !== project.user && one.by })));
-  if (told === list) return; // so that nothing moves under a finger
-  list = told;
-  fill(by("questions"), found.length ? found.map((one) => el("li", {}, el("button", { type: "button", onclick: () => { makeRoom(); open(one.question); } },
-    heading(one), one.kind === "sentence" ? null : el("br"), el("small", {}, ` ${one.document} · ${one.wrong.toFixed(1)} errors expected${one.by && one.by !== project.user ? ` · with ${one.by}` : ""}`)))) : el("li", {}, "Nothing."));
+  if (told !== list) { // so that nothing moves under a finger
+    list = told;
+    const facts = (one) => [one.document, which ? one.status : expected(one.wrong), one.by && one.by !== project.user && `with ${one.by}`].filter(Boolean).join(" · ");
+    fill(by("questions"), found.length ? found.map((one) => el("li", {}, el("button", { type: "button", "data-question": one.question, onclick: () => { makeRoom(); open(one.question); } },
+      which ? el("bdi", {}, one.text) : heading(one), el("br"), el("small", {}, facts(one))))) : el("li", {}, "Nothing."));
+  }
+  point();
+}
+
+// Show in the queue which question is open.
+function point() {
+  for (const button of by("questions").querySelectorAll("button")) button.setAttribute("aria-current", String(button.dataset.question === current?.question.question));
 }
 
 // Where the queue lies above the question (a phone), it makes room for what was chosen, so that nothing moves under a finger.
@@ -210,6 +239,7 @@ async function download(path) {
   say(notes.length ? `Exported. ${notes.join(" ")}` : "Exported.");
 }
 
+by("which").addEventListener("change", queue);
 by("show-queue").addEventListener("click", () => toggle(by("show-queue"), by("queue"), queue));
 by("show-learning").addEventListener("click", () => toggle(by("show-learning"), by("learning"), progress));
 by("show-help").addEventListener("click", () => by("help").showModal());

@@ -39,19 +39,24 @@ export class Sentence {
     let i = 0;
     while (i < this.n) {
       const span = this.at(i);
-      const end = span ? span[1] : i + 1;
+      let end = span ? span[1] : i + 1;
       const inside = [];
       for (let k = i; k < end; k++) inside.push(...token(k, k === end - 1));
+      const inDoubt = !span && asked(i);
+      while (inDoubt && end < this.n && !this.at(end) && asked(end)) {
+        inside.push(this.item.tokens[end - 1][1], ...token(end, true));
+        end += 1;
+      }
       if (span) {
         const on = span[0] <= this.cursor && this.cursor < span[1] ? " on" : "";
         inside.push(el("span", { class: "tag" }, span[2]));
         pieces.push(el("span", { class: `span ${this.colour(span[2])}${on}` }, inside));
-      } else if (asked(i)) {
+      } else if (inDoubt) {
         pieces.push(el("span", { class: "asked" }, inside));
       } else {
         pieces.push(...inside);
       }
-      pieces.push(document.createTextNode(this.item.tokens[end - 1][1]));
+      if (end < this.n) pieces.push(document.createTextNode(this.item.tokens[end - 1][1]));
       i = end;
     }
     fill(this.place, pieces);
@@ -91,8 +96,11 @@ export class Sentence {
     else this.anchor = null;
     this.cursor = Math.min(this.n - 1, Math.max(0, this.cursor + step));
     this.draw();
-    this.place.querySelector(".cursor")?.scrollIntoView({ block: "nearest" });
+    this.reveal();
   }
+
+  // Long texts scroll by themselves: bring the cursor into sight.
+  reveal() { this.place.querySelector(".cursor")?.scrollIntoView({ block: "nearest" }); }
 
   // To the next (or last) mark or case.
   jump(step) {
@@ -102,6 +110,7 @@ export class Sentence {
     this.anchor = null;
     if (next !== undefined) this.cursor = next;
     this.draw();
+    this.reveal();
   }
 
   // Give the mark under the cursor, the selection, or the case there this type.

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -20,12 +19,11 @@ from seqtruth.review.marks import Marks
 from seqtruth.review.outlook import Found
 from seqtruth.review.store import double
 from seqtruth.review.store.database import Database
-from seqtruth.review.store.schema import events, leases, project, rounds, skips, states
+from seqtruth.review.store.log import CHUNK, Log, now, stands
+from seqtruth.review.store.schema import events, leases, project, skips, states
 
 #: Seconds for which a sentence is kept for the reviewer who is looking at it.
 LEASE = 300.0
-#: Sentences named in one statement.
-CHUNK = 500
 
 
 class ConflictError(SeqTruthError):
@@ -60,12 +58,7 @@ class Written(NamedTuple):
     again: bool = False
 
 
-def now() -> str:
-    """The time as it is kept: UTC, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-class Store:
+class Store(Log):
     """The decisions of one desk.
 
     Parameters
@@ -79,7 +72,7 @@ class Store:
     def __init__(
         self, database: Database, corpus: str, name: str = "", double: bool = False
     ) -> None:
-        self.database = database
+        super().__init__(database)
         with database.writing() as db:
             row = db.execute(sa.select(project)).first()
             if row is None:
@@ -132,7 +125,8 @@ class Store:
                 new = State(old.version + 1, marks, status)
                 after[one.sentence] = new
                 row = _event(user, batch, "decide", question, one.sentence, old, new, comment)
-                rows.append(row | one.past._asdict())
+                said = json.dumps(one.marks.to_dict())
+                rows.append(row | one.past._asdict() | {"said": said})
             _write(db, before, after)
             db.execute(sa.insert(events), rows)
             db.execute(sa.delete(leases).where(leases.c.sentence.in_(here), leases.c.user == user))
@@ -178,7 +172,7 @@ class Store:
                         )  # fmt: skip
                     back = _read(row.before)
                     if self.double:
-                        double.forget(db, row.sentence, user)
+                        double.recall(db, row.sentence, user, _said_before(db, row))
                     new = State(old.version + 1, back.marks, back.status)
                     after[row.sentence] = new
                 entry = _event(user, batch, "undo", row.question, row.sentence, old, new)
@@ -230,6 +224,11 @@ class Store:
         with self.database.reading() as db:
             return set(db.scalars(sa.select(skips.c.sentence).where(skips.c.user == user)))
 
+    def ask_again(self, user: str) -> int:
+        """Forget what this user passed over, so that it is asked again; how many sentences."""
+        with self.database.writing() as db:
+            return int(db.execute(sa.delete(skips).where(skips.c.user == user)).rowcount)
+
     def lease(self, user: str, question: str, sentences: Sequence[int]) -> bool:
         """Keep sentences for a user, instead of those kept before; False where another user has one."""
         moment = time.time()
@@ -259,64 +258,6 @@ class Store:
         query = sa.select(leases.c.sentence, leases.c.user).where(leases.c.until >= time.time())
         with self.database.reading() as db:
             return {int(row.sentence): str(row.user) for row in db.execute(query)}
-
-    def history(
-        self, user: str | None = None, sentence: int | None = None, most: int = 100
-    ) -> list[dict[str, Any]]:
-        """The newest events first, of a user or about a sentence."""
-        query = sa.select(events).order_by(events.c.id.desc()).limit(most)
-        if user is not None:
-            query = query.where(events.c.user == user)
-        if sentence is not None:
-            query = query.where(events.c.sentence == sentence)
-        with self.database.reading() as db:
-            return [_told(row) for row in db.execute(query)]
-
-    def audit(self) -> Iterator[dict[str, Any]]:
-        """Every event, oldest first."""
-        last = 0
-        while True:
-            query = sa.select(events).where(events.c.id > last).order_by(events.c.id).limit(1000)
-            with self.database.reading() as db:
-                rows = db.execute(query).all()
-            yield from map(_told, rows)
-            if not rows:
-                return
-            last = rows[-1].id
-
-    def counts(self) -> dict[str, int]:
-        """Events so far and the number of the newest; decided batches, and sentences by status."""
-        live = _live_batches()
-        with self.database.reading() as db:
-            last = db.scalar(sa.select(sa.func.max(events.c.id))) or 0
-            batches = db.scalar(sa.select(sa.func.count()).select_from(live.subquery())) or 0
-            by_status = db.execute(
-                sa.select(states.c.status, sa.func.count()).group_by(states.c.status)
-            )
-            return {"last": int(last), "decisions": int(batches)} | {
-                str(status): int(n) for status, n in by_status
-            }
-
-    def past(self) -> Found:
-        """Errors foreseen and found in all decisions that stand."""
-        sums = (sa.func.sum(events.c[name]) for name in Found._fields)
-        query = sa.select(*sums).where(events.c.batch.in_(_live_batches()))
-        with self.database.reading() as db:
-            row = db.execute(query).one()
-        return Found(float(row[0] or 0), int(row[1] or 0), int(row[2] or 0))
-
-    def add_round(self, event: int, facts: Mapping[str, Any]) -> int:
-        """Note that the labels learnt from everything up to an event."""
-        with self.database.writing() as db:
-            row = {"at": now(), "event": event, "facts": json.dumps(facts)}
-            made = db.execute(sa.insert(rounds).values(row).returning(rounds.c.id))
-            return int(made.scalar_one())
-
-    def rounds(self) -> list[dict[str, Any]]:
-        """The rounds, oldest first."""
-        with self.database.reading() as db:
-            rows = db.execute(sa.select(rounds).order_by(rounds.c.id)).all()
-        return [{"round": r.id, "at": r.at, "event": r.event, **json.loads(r.facts)} for r in rows]
 
 
 def _states(db: sa.Connection, sentences: Sequence[int] | None = None) -> dict[int, State]:
@@ -367,29 +308,28 @@ def _batch(db: sa.Connection, batch: str) -> Written | None:
     return Written(batch, changed, again=True)
 
 
-def _live_batches() -> Any:
-    """Batches of decisions that stand."""
-    return sa.select(events.c.batch).where(events.c.kind == "decide", _stands()).distinct()
-
-
-def _stands() -> Any:
-    """Whether an event was not taken back."""
-    taken_back = sa.select(events.c.undoes).where(events.c.undoes.is_not(None))
-    return events.c.batch.not_in(taken_back)
-
-
 def _decided_since(db: sa.Connection, row: Any) -> bool:
     """Whether a later decision about the same sentence stands."""
     later = (events.c.sentence == row.sentence) & (events.c.id > row.id)
-    query = sa.select(events.c.id).where(later, events.c.kind == "decide", _stands())
+    query = sa.select(events.c.id).where(later, events.c.kind == "decide", stands())
     return db.execute(query).first() is not None
+
+
+def _said_before(db: sa.Connection, row: Any) -> list[Marks]:
+    """What the user of a decision had said about its sentence before, oldest first."""
+    mine = (
+        (events.c.sentence == row.sentence) & (events.c.user == row.user) & (events.c.id < row.id)
+    )
+    query = sa.select(events.c.said).where(mine, events.c.said.is_not(None), stands())
+    rows = db.scalars(query.order_by(events.c.id))
+    return [Marks.from_dict(json.loads(said)) for said in rows]
 
 
 def _last(db: sa.Connection, user: str) -> str | None:
     """The user's newest batch that stands."""
     query = (
         sa.select(events.c.batch)
-        .where(events.c.user == user, events.c.kind.in_(("decide", "skip")), _stands())
+        .where(events.c.user == user, events.c.kind.in_(("decide", "skip")), stands())
         .order_by(events.c.id.desc())
         .limit(1)
     )
@@ -423,7 +363,8 @@ def _event(
     return {
         "at": now(), "user": user, "batch": batch, "kind": kind, "question": question,
         "sentence": sentence, "version": new.version, "before": _kept(old), "after": _kept(new),
-        "comment": comment, "undoes": None, **Found()._asdict(),
+        "comment": comment, "undoes": None, "said": None,
+        **Found()._asdict(),
     }  # fmt: skip
 
 
@@ -434,8 +375,3 @@ def _kept(state: State) -> str:
 def _read(text: str) -> State:
     found = json.loads(text)
     return State(0, Marks.from_dict(found), found["status"])
-
-
-def _told(row: Any) -> dict[str, Any]:
-    found = dict(row._mapping)
-    return found | {"before": json.loads(row.before), "after": json.loads(row.after)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,16 +19,24 @@ def heard(db: sa.Connection, sentence: int, user: str, said: Marks) -> tuple[Mar
     by_user = {row.user: Marks.from_dict(json.loads(row.marks)) for row in rows}
     mine = by_user.get(user, Marks()).with_(said)
     db.execute(sa.delete(opinions).where(here, opinions.c.user == user))
-    db.execute(
-        sa.insert(opinions).values(sentence=sentence, user=user, marks=json.dumps(mine.to_dict()))
-    )
+    _keep(db, sentence, user, mine)
     return settled_by({**by_user, user: mine})
 
 
-def forget(db: sa.Connection, sentence: int, user: str) -> None:
-    """Take back what a user said."""
+def recall(db: sa.Connection, sentence: int, user: str, said: Iterable[Marks]) -> None:
+    """Go back to what a user said of a sentence earlier, oldest first; nothing where that was nothing."""
     mine = (opinions.c.sentence == sentence) & (opinions.c.user == user)
     db.execute(sa.delete(opinions).where(mine))
+    whole = Marks()
+    for one in said:
+        whole = whole.with_(one)
+    if not whole.empty:
+        _keep(db, sentence, user, whole)
+
+
+def _keep(db: sa.Connection, sentence: int, user: str, said: Marks) -> None:
+    row = {"sentence": sentence, "user": user, "marks": json.dumps(said.to_dict())}
+    db.execute(sa.insert(opinions).values(row))
 
 
 def settled_by(said: Mapping[str, Marks]) -> tuple[Marks, str]:
@@ -55,25 +63,41 @@ def settled_by(said: Mapping[str, Marks]) -> tuple[Marks, str]:
     return found, "disputed" if disputed else "settled" if found.settled else "once"
 
 
-def all_opinions(db: sa.Connection) -> dict[int, dict[str, Marks]]:
-    """Who said what, by sentence."""
+def all_opinions(db: sa.Connection, user: str | None = None) -> dict[int, dict[str, Marks]]:
+    """Who said what, by sentence; of all, or of one user."""
     out: dict[int, dict[str, Marks]] = {}
-    for row in db.execute(sa.select(opinions)):
+    mine = sa.true() if user is None else opinions.c.user == user
+    for row in db.execute(sa.select(opinions).where(mine)):
         out.setdefault(row.sentence, {})[row.user] = Marks.from_dict(json.loads(row.marks))
     return out
 
 
+def opinions_on(db: sa.Connection, sentence: int) -> list[dict[str, Any]]:
+    """What the reviewers said about a sentence, those who said the same together."""
+    by_marks: dict[Marks, list[str]] = {}
+    for row in db.execute(sa.select(opinions).where(opinions.c.sentence == sentence)):
+        by_marks.setdefault(Marks.from_dict(json.loads(row.marks)), []).append(row.user)
+    return [{"names": sorted(names), **marks.to_dict()} for marks, names in by_marks.items()]
+
+
 def agreement(said: Mapping[int, Mapping[str, Marks]]) -> dict[str, Any]:
-    """How far reviewers agree where two of them judged: sentences alike, and F1 of their spans."""
+    """How far reviewers agree on what two of them judged: sentences alike, and F1 of their spans."""
     both = alike = shared = total = 0
     for by_user in said.values():
         if len(by_user) < 2:
             continue
         one, two = list(by_user.values())[:2]
+        longest = max((b for marks in (one, two) for _, b in marks.settled), default=0)
+        columns = zip(_by_token(one, longest), _by_token(two, longest), strict=True)
+        judged = [(x, y) for x, y in columns if x is not None and y is not None]
+        if not judged:
+            continue
         both += 1
-        alike += one == two
-        shared += 2 * len(set(one.spans) & set(two.spans))
-        total += len(one.spans) + len(two.spans)
+        alike += all(x == y for x, y in judged)
+        first = {span for span in one.spans if two.covers(*span[:2])}
+        second = {span for span in two.spans if one.covers(*span[:2])}
+        shared += 2 * len(first & second)
+        total += len(first) + len(second)
     return {
         "sentences": both,
         "alike": alike / both if both else None,

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from seqtruth.errors import ParameterError
 from seqtruth.review.store.database import Database
-from seqtruth.review.store.decisions import now
+from seqtruth.review.store.log import now
 from seqtruth.review.store.schema import sessions, users
 
 ROLES = ("reviewer", "lead")

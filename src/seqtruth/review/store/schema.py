@@ -58,7 +58,8 @@ states = Table(
 )
 
 #: Everything that ever happened, in order; only ever added to. ``foreseen``, ``found``, ``asked``: how many
-#: errors were expected there, how many the reviewer found, in how many cases.
+#: errors were expected there, how many the reviewer found, in how many cases. ``said``: what a decision says
+#: itself, where ``after`` is what follows from it (with two reviewers, what both said).
 events = Table(
     "events",
     metadata,
@@ -77,6 +78,7 @@ events = Table(
     Column("foreseen", Float, nullable=False),
     Column("found", Integer, nullable=False),
     Column("asked", Integer, nullable=False),
+    Column("said", Text),
     UniqueConstraint("batch", "sentence", name="events_once"),
     Index("events_by_user", "user", "id"),
     Index("events_by_sentence", "sentence", "id"),
