@@ -96,6 +96,41 @@ def test_a_decision_is_in_the_labels_and_in_every_export(
     assert audit[0]["after"]["spans"] == [[0, 1, "ORG"], [2, 3, "PER"]]
 
 
+def test_what_nobody_judged_is_no_gold_in_any_format(
+    client: TestClient, desk: Desk, tmp_path: Path
+) -> None:
+    part = {"sentence": 0, "version": 0, "spans": [[0, 1, "ORG"]], "settled": [[0, 1]]}
+    whole = {"sentence": 1, "version": 0, "spans": [[0, 1, "LOC"]]}
+    desk.decide("ann", batch(), "f-0", [part])
+    found = client.get("/api/export?format=doccano&what=decisions")
+    assert found.status_code == 422 and "still open" in found.json()["detail"]
+    desk.decide("ann", batch(), "s-1", [whole])
+    for format in client.get("/api/formats").json():
+        found = client.get(f"/api/export?format={format}&what=decisions")
+        assert found.status_code == 200, (format, found.text)
+        name = found.headers["content-disposition"].split('"')[1]
+        assert Path(name).suffix, format
+        target = tmp_path / name
+        target.write_bytes(found.content)
+        gold = read_gold(target).labelling()
+        known = [gold.scheme.labels[tag] if tag >= 0 else "?" for tag in gold.tags]
+        decided = [one for one in known if one != "?"]
+        assert decided in (["B-LOC", "O"], ["B-ORG", "B-LOC", "O"]), format
+
+
+def test_decisions_are_ground_truth_in_label_studio_and_labels_predictions(
+    client: TestClient, desk: Desk
+) -> None:
+    desk.decide("ann", batch(), "s-1", [{"sentence": 1, "version": 0, "spans": [[0, 1, "LOC"]]}])
+    (task,) = client.get("/api/export?format=label-studio&what=decisions").json()
+    (annotation,) = task["annotations"]
+    assert annotation["ground_truth"] is True and task["predictions"] == []
+    assert annotation["result"][0]["value"]["labels"] == ["LOC"]
+    tasks = client.get("/api/export?format=label-studio&what=labels").json()
+    assert len(tasks) == 4 and all(not one["annotations"] for one in tasks)
+    assert tasks[1]["predictions"][0]["score"] == 1.0
+
+
 def test_a_group_settles_many_at_once(client: TestClient, desk: Desk) -> None:
     listed = client.get("/api/questions?kind=form").json()
     assert listed and listed[0]["text"] == "York"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from review.kills import kill_and_count
 from review.running import running
 from seqtruth.cli import main
 from seqtruth.errors import InputError, ParameterError
+from seqtruth.result import Result
 from seqtruth.review.app import make_app
 from seqtruth.review.background import Learner
 from seqtruth.review.desk import Desk
@@ -20,6 +23,7 @@ from seqtruth.review.doors import Doors
 from seqtruth.review.replay import Replay, prepared
 from seqtruth.review.server import Address, known_labels, open_desk, serve
 from seqtruth.review.store.people import People
+from seqtruth.review.store.schema import users
 
 
 @pytest.fixture
@@ -55,11 +59,13 @@ def test_the_api_never_answers_500(desk: Desk) -> None:
         def each(one: Any) -> None:
             one.headers = {**(one.headers or {}), "authorization": "Bearer token-for-tests"}
             answer = one.call()
+            with desk.store.database.writing() as db:  # with users the token opens nothing any more
+                db.execute(users.delete())
             seen[answer.status_code] = seen.get(answer.status_code, 0) + 1
             assert answer.status_code < 500, (one.method, one.path, answer.text)
 
         each()
-    assert seen.get(200, 0) > 10
+    assert seen.get(200, 0) > 50
 
 
 def test_learning_beside_the_server(tmp_path: Path) -> None:
@@ -126,6 +132,56 @@ def test_an_export_is_aggregated_first(tmp_path: Path) -> None:
     assert opened.desk.next("ann", _anything()) is not None
 
 
+def test_an_export_is_aggregated_as_before_unless_something_else_is_asked_for(
+    tmp_path: Path,
+) -> None:
+    st.write(small_crowd(), tmp_path / "export.jsonl")
+    first = open_desk(tmp_path / "export.jsonl", method="mv", reading={"scheme": "iob2"})
+    assert open_desk(tmp_path / "export.jsonl").desk.result.provenance["method"] == "mv"
+    made = first.source.stat().st_mtime_ns
+    assert open_desk(tmp_path / "export.jsonl", method="mv").source.stat().st_mtime_ns == made
+    other = open_desk(tmp_path / "export.jsonl", method="ds").desk.result.provenance
+    assert other["method"] == "ds" and other["opened"]["reading"] == {"scheme": "iob2"}
+
+
+def test_a_result_made_anew_takes_the_place_of_what_was_learnt(tmp_path: Path) -> None:
+    target = tmp_path / "result.seqtruth"
+    st.aggregate(small_crowd(), "ds", max_iter=20).save(target, crowd=True)
+    opened = open_desk(target)
+    item = {"sentence": 0, "version": 0, "spans": []}
+    opened.desk.decide("ann", "batch-01", "s-0", [item])
+    learner = Learner(opened, every=1)
+    learner.decided()
+    learner.wait()
+    assert open_desk(target).desk.result.provenance["method"] == "ds"
+    st.aggregate(small_crowd(), "mv").save(target, crowd=True)
+    again = open_desk(target).desk
+    assert again.result.provenance["method"] == "mv" and again.decided().keys() == {0}
+
+
+def test_a_desk_keeps_its_files_where_it_is_told(saved: Path, tmp_path: Path) -> None:
+    (saved.with_name("result.review")).write_text("in the way")
+    with pytest.raises(InputError, match="cannot make the desk's folder"):
+        open_desk(saved)
+    opened = open_desk(saved, folder=tmp_path / "elsewhere")
+    item = {"sentence": 1, "version": 0, "spans": [[0, 1, "PER"]]}
+    opened.desk.decide("ann", "batch-01", "s-1", [item])
+    assert known_labels(tmp_path / "elsewhere").labelled.sum() == 1
+
+
+def test_an_export_of_a_tool_is_read_as_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marks = {"text": "Ann ran. Bob sat.", "label": [[0, 3, "PER"]]}
+    for name in ("ann", "bob"):
+        (tmp_path / "export").mkdir(exist_ok=True)
+        (tmp_path / "export" / f"{name}.jsonl").write_text(json.dumps(marks) + "\n")
+    arguments = ["review", str(tmp_path / "export"), "-m", "mv", "--split", "none", "--quiet"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("a long password\n"))
+    assert main([*arguments, "--from", "doccano", "--add-user", "ann"]) == 0
+    assert Result.load(tmp_path / "export.review" / "result.seqtruth").corpus.n_sentences == 1
+
+
 def _anything() -> Any:
     from seqtruth.review.wanted import Wanted
 
@@ -143,8 +199,6 @@ def test_the_command_line_serves_and_adds_users(
     with running(saved) as server, server.client() as client:
         assert client.get("/api/project").json()["user"] == "reviewer"
         assert client.get("/api/project", headers={"host": "evil.example"}).status_code == 400
-    import io
-
     monkeypatch.setattr("sys.stdin", io.StringIO("a long password\n"))
     assert main(["review", str(saved), "--add-user", "ann", "--role", "lead"]) == 0
     assert open_desk(saved).people.everybody() == {"ann": "lead"}

@@ -11,7 +11,17 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from seqtruth.cli.display import note, print_json, progress, table
-from seqtruth.cli.options import Json, Quiet, Seed
+from seqtruth.cli.options import (
+    InFormat,
+    Json,
+    Overlap,
+    Quiet,
+    Reading,
+    Scheme,
+    Seed,
+    Split,
+    reading_options,
+)
 from seqtruth.errors import ParameterError
 
 
@@ -33,11 +43,20 @@ def review(
         list[str] | None, typer.Option(help="A name under which the desk is asked, as by a proxy.")
     ] = None,
     https: Annotated[
-        bool,
-        typer.Option("--https", help="Behind a proxy that speaks HTTPS: cookies go no other way."),
+        bool, typer.Option("--https", help="Behind a proxy with HTTPS: cookies go no other way.")
     ] = False,
     browser: Annotated[bool, typer.Option(help="Open the page.")] = True,
-    method: Annotated[str, typer.Option("--method", "-m", help="For an export.")] = "accord",
+    method: Annotated[
+        str | None, typer.Option("--method", "-m", help="For an export: accord, or as before.")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where the desk keeps its files; else beside the source.")
+    ] = None,
+    format: InFormat = None,
+    split: Split = None,
+    overlap: Overlap = None,
+    reading: Reading = None,
+    scheme: Scheme = None,
     double: Annotated[
         bool, typer.Option("--double", help="A new desk: two reviewers judge each sentence.")
     ] = False,
@@ -45,10 +64,7 @@ def review(
         int, typer.Option(min=0, help="Decisions after which the labels learn; 0 is when asked.")
     ] = 10,
     refit_every: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Decisions after which everything is fitted anew; 0 is when asked."
-        ),
+        int, typer.Option(min=0, help="Decisions after which all is fitted anew; 0 is when asked.")
     ] = 50,
     add_user: Annotated[
         str | None, typer.Option(help="Add a user, or give one a new password, and stop.")
@@ -69,12 +85,7 @@ def review(
     """Settle in the browser what the labels are unsure of; they learn from it."""
     if replay is not None:
         names = strategies.replace(",", " ").split()
-        rows = _replayed(source, crowd, replay, names, Plan(n, every, seed, quiet))
-        if as_json:
-            print_json(rows)
-        else:
-            columns = list(rows[0])
-            table(columns, [list(row.values()) for row in rows], "strict span F1, %")
+        _show(_replayed(source, crowd, replay, names, Plan(n, every, seed, quiet)), as_json)
         return
     from seqtruth.io import read
     from seqtruth.review.background import Learner
@@ -82,7 +93,10 @@ def review(
 
     with progress(f"opening {source}", quiet):
         labels = None if crowd is None else read(crowd)
-        opened = open_desk(source, database, labels, method, double)
+        named = {"format": format, "scheme": scheme}
+        how = {key: value for key, value in named.items() if value is not None}
+        how |= reading_options(reading, split, overlap)
+        opened = open_desk(source, database, labels, method, double, folder, how)
     if add_user is not None:
         opened.people.add(add_user, _password(add_user), role)
         note(f"{add_user} may sign in as {role}")
@@ -90,8 +104,14 @@ def review(
     learner = None if opened.desk.crowd is None else Learner(opened, learn_every, refit_every)
     if learner is None:
         note("the result does not know who said what: nothing is learnt; give --crowd")
-
     serve(opened, Address(host, port, tuple(name or ()), https), _opens(opened, browser), learner)
+
+
+def _show(rows: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        print_json(rows)
+    else:
+        table(list(rows[0]), [list(row.values()) for row in rows], "strict span F1, %")
 
 
 def _opens(opened: Any, browser: bool) -> Callable[[str], None]:

@@ -116,6 +116,11 @@ class DocumentFormat:
     suffixes: tuple[str, ...] = ()
     unit: Unit = "document"
 
+    @property
+    def carries_parts(self) -> bool:
+        """Whether files can say which part of a text was seen."""
+        return not any("seen" in what for what in self.cannot_carry)
+
 
 @dataclass(frozen=True)
 class CrowdFormat:

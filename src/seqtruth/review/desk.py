@@ -373,6 +373,13 @@ class Desk:
         """What is decided, as known labels; -1 where nothing is."""
         return labelling(self.decided(), self.result.corpus, self.result.scheme)
 
+    def in_doubt(self) -> Bool:
+        """bool[S]: sentences with something in doubt that nobody decided."""
+        snapshot = self.snapshot
+        found = np.zeros(snapshot.result.corpus.n_sentences, np.bool_)
+        found[snapshot.cases.sentence[~snapshot.settled]] = True
+        return found
+
     def labels(self) -> Result:
         """The labels with all decisions in them, sure of what was decided."""
         result, decided = self.result, self.decided()

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import secrets
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,8 @@ def folder_of(source: Path) -> Path:
 
 def open_desk(
     source: str | Path, database: str | None = None, crowd: Crowd | None = None,
-    method: str = "accord", double: bool = False,
+    method: str | None = None, double: bool = False, folder: str | Path | None = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> Opened:  # fmt: skip
     """Open the desk of a saved result, or of an export, which is aggregated first.
 
@@ -61,31 +63,80 @@ def open_desk(
     source : a saved result (with who said what), or anything that :func:`seqtruth.read` reads.
     database : URL of a database; the file ``decisions.sqlite`` in the desk's folder where not given.
     crowd : who said what, where it was not saved with the result.
-    method : for an export.
+    method : for an export; where not given, the one it was opened with before, or Accord.
     double : whether two reviewers judge each sentence; for a new desk.
+    folder : of the desk; beside the source where not given.
+    reading : options of :func:`seqtruth.read`, for an export; likewise as before where not given.
     """
     path = Path(source)
-    folder = folder_of(path)
     if not path.exists():
         raise InputError("cannot read the file", where=str(path), got="No such file or directory")
-    folder.mkdir(exist_ok=True)
-    if not archive.is_archive(path):
-        path = _aggregated(path, folder / RESULT, method)
-    result = Result.load(path)
-    if crowd is not None and result.crowd is None:
-        _check_crowd(crowd, result)
-        result, path = replace(result, crowd=crowd), folder / RESULT
-        result.save(path, crowd=True)  # learning reads it from there
+    place = _made(folder_of(path) if folder is None else Path(folder))
+    if archive.is_archive(path):
+        path = _kept(path, place / RESULT, crowd, always=folder is not None)
+        result = Result.load(path)
+    else:
+        given = {"method": method, "reading": dict(reading or {}) or None}
+        asked = {key: value for key, value in given.items() if value is not None}
+        result, path = _aggregated(path, place / RESULT, asked), place / RESULT
     store = Store(
-        Database(database or f"sqlite:///{folder / DECISIONS}"), digest(result), Path(source).name, double
+        Database(database or f"sqlite:///{place / DECISIONS}"), digest(result), Path(source).name, double
     )  # fmt: skip
-    return Opened(_desk(result, store, folder), People(store.database), folder, path)
+    return Opened(_desk(result, path, store, place), People(store.database), place, path)
 
 
-def _desk(result: Result, store: Store, folder: Path) -> Desk:
-    """The desk with the labels as they were learnt last, where that is so."""
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            "cannot make the desk's folder", where=str(folder), got=error.strerror,
+            fix="name another folder, where it can keep its files",
+        ) from None  # fmt: skip
+    return folder
+
+
+def _kept(source: Path, kept: Path, crowd: Crowd | None, always: bool) -> Path:
+    """Where the result is: as it was given, or in the desk's folder, with the crowd where it had none."""
+    result = Result.load(source)
+    if result.crowd is None and crowd is not None:
+        _check_crowd(crowd, result)
+        result = replace(result, crowd=crowd)
+    elif not always:
+        return source
+    if _older(kept, source):
+        result.save(kept, crowd=result.crowd is not None)
+    return kept
+
+
+def _aggregated(source: Path, kept: Path, asked: Mapping[str, Any]) -> Result:
+    """The result of an export, made where it is not there, the export is newer, or another is asked for."""
+    made: dict[str, Any] = {}
+    if kept.is_file():
+        result = Result.load(kept)
+        made = result.provenance.get("opened", {})
+        if not _older(kept, source) and {**made, **asked} == made:
+            return result
+    how = {**made, **asked}
+    method = how.get("method", "accord")
+    log.info("aggregating %s by %s", source.name, method)
+    found: Result = make_method(method).fit(read(source, **how.get("reading", {})))
+    found = replace(found, provenance={**found.provenance, "opened": how})
+    found.save(kept, crowd=True)
+    return found
+
+
+def _older(one: Path, other: Path) -> bool:
+    """Whether a file is not there, or older than another file or what is in another folder."""
+    parts = [path for path in other.rglob("*") if path.is_file()] if other.is_dir() else [other]
+    newest = max((path.stat().st_mtime for path in parts), default=0.0)
+    return not one.is_file() or one.stat().st_mtime < newest
+
+
+def _desk(result: Result, source: Path, store: Store, folder: Path) -> Desk:
+    """The desk with the labels as they were learnt last, unless the result was made anew since."""
     rounds, learnt = store.rounds(), folder / LEARNT
-    if not rounds or not learnt.is_file():
+    if not rounds or _older(learnt, source):
         return Desk(result, store)
     found = Result.load(learnt)
     if digest(found) != digest(result):
@@ -124,15 +175,6 @@ def known_labels(desk: str | Path) -> Labelling:
             store = Store(Database(f"sqlite:///{folder / DECISIONS}"), digest(result))
             return Desk(result, store).gold()
     raise InputError("the result that the desk reviews is not beside it", where=str(folder))
-
-
-def _aggregated(source: Path, target: Path, method: str) -> Path:
-    """The saved result of an export, made where it is not there or the export is newer."""
-    if not target.is_file() or target.stat().st_mtime < source.stat().st_mtime:
-        log.info("aggregating %s by %s", source.name, method)
-        found: Result = make_method(method).fit(read(source))
-        found.save(target, crowd=True)
-    return target
 
 
 def _check_crowd(crowd: Crowd, result: Result) -> None:
