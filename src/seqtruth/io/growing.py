@@ -41,6 +41,11 @@ class Growing:
         self._held[self.size : end] = values
         self.size = end
 
+    def reserve(self, n: int) -> None:
+        """Take room for so many before there are any: memory that is not written to is not used."""
+        if not self.size:
+            self._held = np.empty((n, *self._held.shape[1:]), self._held.dtype)
+
     def widen(self, dtype: npt.DTypeLike) -> None:
         """Go on with larger numbers."""
         if np.dtype(dtype).itemsize > self._held.dtype.itemsize:
@@ -65,6 +70,14 @@ class GrowingTexts:
     def size(self) -> int:
         """Number of strings."""
         return self._offsets.size - 1
+
+    def reserve(self, n: int, n_bytes: int) -> None:
+        """Take room for so many strings with so many bytes before there are any."""
+        if not self.size:
+            self._offsets, self._data = Growing(np.int64), Growing(np.uint8)
+            self._offsets.reserve(n + 1)
+            self._offsets.append([0])
+            self._data.reserve(n_bytes)
 
     def append(self, texts: Texts) -> None:
         """Add strings that are bytes already."""

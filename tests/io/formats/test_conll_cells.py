@@ -15,35 +15,38 @@ from seqtruth import io
 from seqtruth.errors import InputError
 from seqtruth.io import chunks
 from seqtruth.io.formats.conll import text
-from seqtruth.io.formats.conll.cells import count_cells, find_lines, read_cells
+from seqtruth.io.formats.conll.cells import Room, count_cells, find_lines, read_cells
 from seqtruth.io.text_batch import Texts
 
-GAPS = b"\t \n"
+GAPS, TABS = b"\t \n", b"\t\n"
 lines = st.lists(st.text("ab\t \r#", max_size=8), min_size=1, max_size=6)
 
 
-def gaps() -> np.ndarray:
+def gaps(signs: bytes = GAPS) -> np.ndarray:
     gap = np.zeros(256, np.bool_)
-    gap[list(GAPS)] = True
+    gap[list(signs)] = True
     return gap
 
 
-@given(lines)
+@given(lines, st.sampled_from((GAPS, TABS)))
 @settings(deadline=None)
-def test_lines_and_cells(found: list[str]) -> None:
+def test_lines_and_cells(found: list[str], signs: bytes) -> None:
     data = "".join(line + "\n" for line in found).encode()
     buffer = np.frombuffer(data, np.uint8)
-    starts, ends, filled = find_lines(buffer)
+    starts, ends, filled = find_lines(buffer, Room())
     assert [data[a:b].decode() for a, b in zip(starts, ends, strict=True)] == found
     assert filled.tolist() == [bool(line.strip()) for line in found]
     rows = np.arange(len(found))
-    bare = [line.removesuffix("\r").replace("\t", " ").split(" ") for line in found]
-    cells = [[cell for cell in line if cell] for line in bare]
-    counts = count_cells(buffer, starts, ends, rows, gaps())
+    bare = [line.removesuffix("\r") for line in found]
+    if signs is GAPS:
+        bare = [line.replace(" ", "\t") for line in bare]
+    cells = [[cell for cell in line.split("\t") if cell] for line in bare]
+    gap, room = gaps(signs), Room()
+    counts = count_cells(buffer, starts, ends, rows, gap)
     assert counts.tolist() == [len(line) for line in cells]
     for width in {len(line) for line in cells} - {0}:
         mine = np.flatnonzero([len(line) == width for line in cells])
-        found_cells = read_cells(buffer, (starts, ends, mine), gaps(), width)
+        found_cells = read_cells(buffer, (starts, ends, mine), gap, width, room)
         assert found_cells is not None
         wanted = [line for line in cells if len(line) == width]
         assert words(found_cells.tokens) == [line[0] for line in wanted]
@@ -52,7 +55,7 @@ def test_lines_and_cells(found: list[str]) -> None:
             line[1:] for line in wanted
         ]
         if len(mine) < len(cells):
-            assert read_cells(buffer, (starts, ends, rows), gaps(), width) is None
+            assert read_cells(buffer, (starts, ends, rows), gap, width, room) is None
 
 
 def words(found: Texts) -> list[str]:
@@ -67,10 +70,11 @@ def test_numbers_of_any_number_of_labels(
 ) -> None:
     rng = np.random.default_rng(seed)
     grid = rng.integers(0, n_labels, (n_rows, n_columns + 1))
+    grid[n_rows // 2 :, 1:] = grid[n_rows // 2, 1:]  # what stands above, again and again
     data = "".join(" ".join(f"t{x}" for x in row) + "\n" for row in grid.tolist()).encode()
     buffer = np.frombuffer(data, np.uint8)
-    starts, ends, _ = find_lines(buffer)
-    found = read_cells(buffer, (starts, ends, np.arange(n_rows)), gaps(), n_columns + 1)
+    starts, ends, _ = find_lines(buffer, Room())
+    found = read_cells(buffer, (starts, ends, np.arange(n_rows)), gaps(), n_columns + 1, Room())
     assert found is not None
     codes, names = found.codes, found.names
     assert len(set(names)) == len(names)

@@ -57,6 +57,31 @@ INLINE int64_t line_end(const U8& buffer, int64_t start, int64_t end) {
     return end > start && buffer[end - 1] == '\r' ? end - 1 : end;
 }
 
+// Whether the same bytes stand at two places.
+INLINE bool same_bytes(const U8& buffer, int64_t a, int64_t b, int64_t size) {
+    if (0 < size && size < 8 && a + 8 <= buffer.size() && b + 8 <= buffer.size())
+        return !((buffer.word(a) ^ buffer.word(b)) << (64 - 8 * size));
+    return !std::memcmp(buffer.data + a, buffer.data + b, std::size_t(size));
+}
+
+// Where the cell that begins at a place ends.
+INLINE int64_t cell_end(const U8& buffer, const Bools& gap, bool tabbed, int64_t first, int64_t end) {
+    if (!tabbed) {
+        while (first < end && !gap[buffer[first]]) first++;
+        return first;
+    }
+    const void* found = std::memchr(buffer.data + first, '\t', std::size_t(end - first));
+    return found ? static_cast<const uint8_t*>(found) - buffer.data : end;
+}
+
+// Copies bytes to a place behind which nothing stands yet.
+INLINE void copy_bytes(const U8& from, int64_t first, int64_t size, const Out<uint8_t>& to, int64_t at) {
+    if (first + size + 8 <= from.size() && at + size + 8 <= to.size())
+        for (int64_t i = 0; i < size; i += 8) to.set_word(at + i, from.word(first + i));
+    else
+        for (int64_t i = 0; i < size; i++) to[at + i] = from[first + i];
+}
+
 // Number of cells on each of the lines `rows`.
 void count_cells(U8 buffer, I64 starts, I64 ends, I64 rows, Bools gap, Out<int64_t> counts) {
     for (int64_t k = 0; k < rows.size(); k++) {
@@ -79,8 +104,9 @@ void count_cells(U8 buffer, I64 starts, I64 ends, I64 rows, Bools gap, Out<int64
 int64_t read_cells(U8 buffer, I64 starts, I64 ends, I64 rows, Bools gap, int64_t wanted, Out<int32_t> sizes,
                    Out<uint8_t> data, Out<int32_t, 2> codes, Out<uint8_t> names, Out<int32_t> offsets, Out<int64_t> state) {
     const int64_t n_columns = codes.shape[1];
+    const bool tabbed = !gap[' '];  // or a line feed, which no line holds
     Names known(names, offsets);
-    int64_t k = 0, n_bytes = 0;
+    int64_t k = 0, n_bytes = 0, tail = 0, tail_size = -1;  // where the line above goes on behind its first cell
     for (; k < rows.size(); k++) {
         const int64_t start = starts[rows[k]], end = line_end(buffer, start, ends[rows[k]]);
         int64_t i = start, cell = -1;
@@ -88,12 +114,19 @@ int64_t read_cells(U8 buffer, I64 starts, I64 ends, I64 rows, Bools gap, int64_t
             while (i < end && gap[buffer[i]]) i++;
             if (i == end || (cell == 0 && !wanted)) break;
             const int64_t first = i;
-            while (i < end && !gap[buffer[i]]) i++;
+            i = cell_end(buffer, gap, tabbed && cell < 0, i, end);
             if (++cell == 0) {
-                for (int64_t j = first; j < i; j++) data[n_bytes++] = buffer[j];
+                copy_bytes(buffer, first, i - first, data, n_bytes);
+                n_bytes += i - first;
                 sizes[k] = int32_t(i - first);
+                // most often the rest is what stands above
+                const bool same = wanted && end - i == tail_size && same_bytes(buffer, i, tail, tail_size);
+                tail = i, tail_size = end - i;
+                if (!same) continue;
+                for (int64_t c = 0; c < n_columns; c++) codes(k, c) = codes(k - 1, c);
+                cell = n_columns;
+                break;
             } else if (cell <= n_columns) {
-                // most often what stands above
                 const int32_t above = k ? codes(k - 1, cell - 1) : -1;
                 const bool same = above >= 0 && known.is(above, buffer, first, i - first);
                 codes(k, cell - 1) = same ? above : known.number(buffer, first, i - first);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,25 @@ from seqtruth.kernels.native import call
 U8 = npt.NDArray[np.uint8]
 
 
-def find_lines(buffer: U8) -> tuple[I64, I64, Bool]:
+class Room:
+    """Arrays that serve one block after the other: new memory costs as much as what is put into it."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, npt.NDArray[Any]] = {}
+
+    def take(self, name: str, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """The array of that name, with room for ``n``; it holds what it held before."""
+        held = self._held.get(name)
+        if held is None or len(held) < n:
+            held = self._held[name] = np.empty(n + n // 8, dtype)
+        return held[:n]
+
+
+def find_lines(buffer: U8, room: Room) -> tuple[I64, I64, Bool]:
     """Start and end of each line (all end in a line feed), and whether it holds anything visible."""
     n = call("count_lines", buffer)
-    starts, ends = np.empty(n, np.int64), np.empty(n, np.int64)
-    filled = np.zeros(n, np.bool_)
+    starts, ends = room.take("starts", n, np.int64), room.take("ends", n, np.int64)
+    filled = room.take("filled", n, np.bool_)
     call("find_lines", buffer, starts, ends, filled)
     return starts, ends, filled
 
@@ -39,7 +53,9 @@ class Cells(NamedTuple):
     names: list[str]
 
 
-def read_cells(buffer: U8, lines: tuple[I64, I64, I64], gap: Bool, n_columns: int) -> Cells | None:
+def read_cells(
+    buffer: U8, lines: tuple[I64, I64, I64], gap: Bool, n_columns: int, room: Room
+) -> Cells | None:
     """The cells of lines that have ``n_columns`` each; None where one has another number.
 
     Parameters
@@ -47,14 +63,16 @@ def read_cells(buffer: U8, lines: tuple[I64, I64, I64], gap: Bool, n_columns: in
     lines : starts and ends of all lines, and which to read.
     gap : bytes that separate cells.
     n_columns : 0: any number, and only the first cell is read.
+    room : where what is read is put; it is overwritten when the next block is read.
     """
-    rows = lines[2]
-    codes = np.empty((len(rows), max(0, n_columns - 1)), np.int32)
-    sizes, data = np.empty(len(rows), np.int32), np.empty(len(buffer), np.uint8)
-    names, offsets = np.empty(len(buffer), np.uint8), np.empty(codes.size + 2, np.int32)
+    n, n_tags = len(lines[2]), max(0, n_columns - 1)
+    codes = room.take("codes", n * n_tags, np.int32).reshape(n, n_tags)
+    sizes = room.take("sizes", n, np.int32)
+    data, names = (room.take(name, len(buffer), np.uint8) for name in ("data", "names"))
+    offsets = room.take("offsets", codes.size + 2, np.int32)
     state = np.zeros(2, np.int64)
-    room = (sizes, data, codes, names, offsets, state)
-    if call("read_cells", buffer, *lines, gap, n_columns, *room) < len(rows):
+    out = (sizes, data, codes, names, offsets, state)
+    if call("read_cells", buffer, *lines, gap, n_columns, *out) < n:
         return None
     n_names, n_bytes = state.tolist()
     held = names[: offsets[n_names]].tobytes()

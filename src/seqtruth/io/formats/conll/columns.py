@@ -91,8 +91,10 @@ def _all_are_tags(sheet: Sheet) -> bool:
     """
     if sheet.codes.shape[1] < 2:
         return True
-    used = _used(sheet)
     tags = np.array([_SPAN_TAG.fullmatch(label) is not None for label in sheet.labels] + [True])
+    if tags.all():
+        return True
+    used = _used(sheet)
     begins = [label[:2] in ("B-", "I-") for label in sheet.labels] + [False]
     last = used[-1]
     if not tags[last].all() or not any(begins[code] for code in last):

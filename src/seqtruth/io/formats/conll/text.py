@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from seqtruth.errors import InputError
 from seqtruth.io.chunks import text_blocks
-from seqtruth.io.formats.conll.cells import U8, Cells, count_cells, find_lines, read_cells
+from seqtruth.io.formats.conll.cells import U8, Cells, Room, count_cells, find_lines, read_cells
 from seqtruth.io.growing import Growing, GrowingTexts, counting, string_array
 from seqtruth.kernels.arrays import I64, MAX_ONE_BYTE_LABELS, Bool
 
@@ -29,7 +29,9 @@ MISSING = "?"
 DOCSTART = "-DOCSTART-"
 _NAME = re.compile(r"\w[\w ]*", re.ASCII)
 #: Bytes that are looked at together.
-_BLOCK = 1 << 22
+_BLOCK = 1 << 21
+#: Bytes of a file for which room is taken at once.
+_FORESEEN = 1 << 30
 _HEADER = re.compile(r"(#?)[ \t]*token[ \t]+(\S.*)")
 _BARE_HEADER = re.compile(rb"#[ \t]*token[ \t\r]*")
 _LOOKS_LIKE_TAG = re.compile(r"[?O]|[BIESLU]-.*")
@@ -79,7 +81,9 @@ class _Layout:
 
 def parse_sheet(path: Path) -> Sheet:
     """Read one file; every fault names its line."""
-    return _read(path, (block for _, block in text_blocks(path, _BLOCK)), True)
+    blocks = (block for _, block in text_blocks(path, _BLOCK))
+    size = path.stat().st_size if path.is_file() else 0
+    return _read(path, blocks, True, min(size, _FORESEEN))
 
 
 def parse_lines(path: Path, data: bytes, tags: bool = True) -> Sheet:
@@ -88,12 +92,12 @@ def parse_lines(path: Path, data: bytes, tags: bool = True) -> Sheet:
     Without ``tags``, the sheet has no tag columns. The file may then have one column only, or,
     where it is tab-separated, lines without tags.
     """
-    return _read(path, _blocks(data), tags)
+    return _read(path, _blocks(data), tags, len(data))
 
 
-def _read(path: Path, blocks: Iterator[bytes], tags: bool) -> Sheet:
-    """Read block by block, so that what is counted in one stays small."""
-    reader = _Reader(path, tags)
+def _read(path: Path, blocks: Iterator[bytes], tags: bool, size: int) -> Sheet:
+    """Read block by block, so that what is counted in one stays small; ``size`` bytes are expected."""
+    reader = _Reader(path, tags, size)
     for block in blocks:
         if not reader.n_lines and b"\n" not in block[:-1] and b"\r" in block[:-1]:
             block = block.replace(b"\r", b"\n")  # line ends of old Macs
@@ -114,10 +118,12 @@ def _blocks(data: bytes) -> Iterator[bytes]:
 class _Reader:
     """Takes the blocks of a file, and makes a sheet of them."""
 
-    def __init__(self, path: Path, tags: bool) -> None:
+    def __init__(self, path: Path, tags: bool, size: int) -> None:
         self.path, self.tags = path, tags
         self.layout = _Layout([], None, -1)
         self.n_lines = 0
+        self._size, self._foreseen = size, 0  # bytes of the file, and tokens in it
+        self._space = Room()
         self._gap: npt.NDArray[np.bool_] | None = None
         self._tabbed, self._columns = False, 0
         self._names: list[str] | None = None
@@ -132,7 +138,7 @@ class _Reader:
     def add(self, data: bytes) -> None:
         """Find a block's lines, cells and tags."""
         buffer = np.frombuffer(data, np.uint8)
-        starts, ends, is_token = find_lines(buffer)
+        starts, ends, is_token = find_lines(buffer, self._space)
         border = _find_comments(self.layout, data, buffer, (starts, ends, is_token), self.n_lines)
         rows = np.flatnonzero(is_token)
         if not self.tags and self._gap is None and len(rows):
@@ -177,11 +183,16 @@ class _Reader:
         exact = self.tags or not self._tabbed
         if not exact:
             _check_first_cells(f"{self.path}", buffer, starts, rows, self.n_lines)
-        found = read_cells(buffer, (starts, ends, rows), self._gap, wanted if exact else 0)
+        wanted = wanted if exact else 0
+        found = read_cells(buffer, (starts, ends, rows), self._gap, wanted, self._space)
         if found is None:
             counts = count_cells(buffer, starts, ends, rows, self._gap)
             self._check_columns(data, lines, rows, counts)
             raise AssertionError("lines with another number of columns were to be told")
+        if not self._tokens.size:
+            blocks = self._size / len(data)
+            self._foreseen = int(blocks * len(rows))
+            self._tokens.reserve(self._foreseen, int(blocks * len(found.tokens.data)))
         self._tokens.append(found.tokens)
         if self.tags:
             self._add_codes(found)
@@ -197,6 +208,7 @@ class _Reader:
         kind = np.dtype(np.int8 if small else np.int16 if len(known) < 1 << 15 else np.int32)
         if self._codes is None:
             self._codes = Growing(kind, self._columns - 1)
+            self._codes.reserve(self._foreseen)
         self._codes.widen(kind)
         self._codes.append(numbers.astype(kind)[found.codes])
 
