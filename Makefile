@@ -51,7 +51,8 @@ lint: .venv/core
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# SIZES=1e5,1e6 THREADS=1,2 BUDGET=900 QUICK=1 ONLY=ours-ds,crowdkit-ds PARTS=tables,first-use,apart
+# SIZES=1e5,1e6 THREADS=2 BUDGET=900 QUICK=1 ONLY=ours-ds,crowdkit-ds ANEW=1
+# PARTS=tables,first-use,apart,singles,flagship; goes on where it was stopped.
 bench: kernels
 	$(PIP) -e '.[bench,spark]'
 	$(BIN)/python -m bench

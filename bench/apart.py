@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from importlib import util
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,6 @@ from bench.run import WARM, Plan, child, say
 CAP = 1 << 30
 #: Spark is run on no more token annotations than this.
 SPARK_LIMIT = 10**7
-
-
-def run(plan: Plan) -> Iterator[tuple[str, dict[str, Any]]]:
-    """All of them by name, one after the other."""
-    yield "out_of_core", out_of_core(plan)
-    yield "spark", spark(plan)
 
 
 def out_of_core(plan: Plan) -> dict[str, Any]:
@@ -87,3 +81,7 @@ def _weights_apart(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]
     if not a or set(a) != set(b):
         return {"weights_apart": None}
     return {"weights_apart": max(abs(a[name] - b[name]) for name in a)}
+
+
+#: By the names of their results.
+JOBS: dict[str, Callable[[Plan], dict[str, Any]]] = {"out_of_core": out_of_core, "spark": spark}

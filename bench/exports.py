@@ -203,34 +203,40 @@ def _child(name: str, path: Path, lines: bool, progress: bool) -> None:
     print(json.dumps({"records": records, "seconds": seconds, "busy": busy, "peak": peak}))
 
 
-def table(megabytes: float, kind: str, names: tuple[str, ...], progress: bool) -> list[str]:
-    """One line a reader."""
+def measured(
+    megabytes: float, kind: str, names: tuple[str, ...], progress: bool = False
+) -> tuple[int, dict[str, dict[str, float]]]:
+    """Bytes of a made file, and what each reader took for it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"export.{SUFFIXES.get(kind, 'jsonl')}"
         make(path, megabytes, kind)
-        size = path.stat().st_size
-        speeds: dict[str, float] = {}
         found: dict[str, dict[str, float]] = {}
         for name in names if kind != "conll" else [n for n in names if n.startswith("seqtruth")]:
             command = [sys.executable, "-m", "bench.exports", "--child", name, "--kind", kind,
                        "--path", str(path), *(["--progress"] if progress else [])]  # fmt: skip
             answer = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
             found[name] = json.loads(answer)
-            speeds[name] = size / 1e6 / found[name]["busy"]
-        rows = [
-            f"{kind}, {size / 1e6:,.0f} MB",
-            f"{'reader':16} {'MB/CPU s':>9} {'× json':>7} {'× orjson':>9} {'peak/file':>10}",
+        return path.stat().st_size, found
+
+
+def table(megabytes: float, kind: str, names: tuple[str, ...], progress: bool) -> list[str]:
+    """One line a reader."""
+    size, found = measured(megabytes, kind, names, progress)
+    speeds = {name: size / 1e6 / one["busy"] for name, one in found.items()}
+    rows = [
+        f"{kind}, {size / 1e6:,.0f} MB",
+        f"{'reader':16} {'MB/CPU s':>9} {'× json':>7} {'× orjson':>9} {'peak/file':>10}",
+    ]
+    for name, one in found.items():
+        beside = [
+            f"{speeds[name] / speeds[other]:.2f}" if other in speeds else "–"
+            for other in ("json", "orjson")
         ]
-        for name, one in found.items():
-            beside = [
-                f"{speeds[name] / speeds[other]:.2f}" if other in speeds else "–"
-                for other in ("json", "orjson")
-            ]
-            rows.append(
-                f"{name:16} {speeds[name]:9.1f} {beside[0]:>7} {beside[1]:>9} {one['peak'] / size:10.2f}"
-                f"   {one['records']:,} records"
-            )
-        return rows
+        rows.append(
+            f"{name:16} {speeds[name]:9.1f} {beside[0]:>7} {beside[1]:>9} {one['peak'] / size:10.2f}"
+            f"   {one['records']:,} records"
+        )
+    return rows
 
 
 def main() -> None:

@@ -1,7 +1,10 @@
 """The default method on a table of any size, streamed: seconds, memory, and what the sample costs.
 
-    python -m bench.flagship --annotations 10000000            # one size, streamed
-    python -m bench.flagship --annotations 1000000 --tokens 40000  # learning from so many tokens
+    python -m bench.flagship --annotations 1e5,1e6,1e7,1e8   # what is there of this code is not run again
+    python -m bench.flagship --annotations 1e7 --everything  # learning from all tokens, not from a sample
+    python -m bench.flagship --annotations 1e6 --tokens 40000 --no-page
+
+Each size runs in a process of its own. Rows go to ``bench/results.json`` and ``docs/benchmarks.md``.
 
 The crowd is that of :mod:`bench.data` (5 of 200 annotators on each sentence, four types) with text: words of
 Zipf's law, names of their own for each type and some that all types share, a word before some names that
@@ -14,8 +17,11 @@ import argparse
 import json
 import os
 import resource
+import subprocess
+import sys
 import time
 import warnings
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench import data
+from bench import data, kept
 from bench.child import limit_threads, peak_bytes
 
 #: Words in the text, and names of each type.
@@ -129,21 +135,49 @@ def _coded(codes: np.ndarray, values: pa.Array) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(numbers), own.dictionary)
 
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Aggregate and score."""
-    crowd, gold = write(args.folder, args.annotations, args.seed)
+@dataclass(frozen=True)
+class Asked:
+    """How to run it.
+
+    Parameters
+    ----------
+    threads : and cores.
+    folder : for the data.
+    engine : ``stream`` or ``memory``.
+    tokens : the sample's size; 0: as usual.
+    predictor : what Accord learns.
+    seed : of the data.
+    """
+
+    threads: int = 2
+    folder: Path = Path("bench-data")
+    engine: str = "stream"
+    tokens: int = 0
+    predictor: str = "crf"
+    seed: int = 0
+
+
+#: More tokens than any table here has.
+EVERYTHING = 10**12
+
+
+def run(n_annotations: int, asked: Asked) -> dict[str, Any]:
+    """Aggregate and score, in this process."""
+    crowd, gold = write(asked.folder, n_annotations, asked.seed)
     import seqtruth as st
     from seqtruth.engine import sample
 
-    if args.tokens:
-        sample.TOKENS, sample.ANNOTATIONS = args.tokens, 10**12
-    truth = args.folder / f"text-truth-{os.getpid()}.parquet"
+    if asked.tokens:
+        sample.TOKENS, sample.ANNOTATIONS = asked.tokens, EVERYTHING
+    truth = asked.folder / f"text-truth-{os.getpid()}.parquet"
     began, before = time.perf_counter(), _cpu()
-    source: Any = st.read(crowd) if args.engine == "memory" else st.stream(crowd)
-    result = st.Accord(predictor=args.predictor).fit(source)
+    source: Any = st.read(crowd) if asked.engine == "memory" else st.stream(crowd)
+    result = st.Accord(predictor=asked.predictor).fit(source)
     result.write(truth)
     found = {
-        "annotations": args.annotations, "engine": args.engine, "learnt_from": sample.TOKENS,
+        "annotations": n_annotations, "engine": asked.engine, "predictor": asked.predictor,
+        "threads": asked.threads, "learnt_from": min(sample.TOKENS, pq.read_metadata(gold).num_rows),
+        "everything_learnt": asked.tokens == EVERYTHING,
         "seconds": round(time.perf_counter() - began, 1), "cpu_seconds": round(_cpu() - before, 1),
         "peak_gib": round(peak_bytes() / 2**30, 3), "chosen": result.provenance["chosen"],
     }  # fmt: skip
@@ -157,19 +191,79 @@ def _cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def measure(results: dict[str, Any], sizes: list[int], asked: Asked, keep: bool = True) -> None:
+    """Rows for these sizes into the results, each in a process of its own; those of the same code stay."""
+    rows, code = results.setdefault("flagship", []), kept.code()
+    for size in sizes:
+        row = next((row for row in rows if _same(row, size, asked) and row["code"] == code), None)
+        if row is None:
+            write(asked.folder, size, asked.seed)
+            load = kept.load_now()
+            spec = json.dumps({**asdict(asked), "folder": str(asked.folder), "annotations": size})
+            command = [sys.executable, "-m", "bench.flagship", "--child", spec]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+            row = json.loads(done.stdout.splitlines()[-1]) | {"code": code, "load": load}
+            rows[:] = [old for old in rows if not _same(old, size, asked)] + [row]
+            rows.sort(key=lambda row: (row["everything_learnt"], row["annotations"]))
+            if keep:
+                kept.keep(results)
+        print(json.dumps(row), flush=True)
+
+
+def _same(row: dict[str, Any], size: int, asked: Asked) -> bool:
+    """Whether a row is of such a run; one on another number of threads takes its place."""
+    mine = (size, asked.engine, asked.predictor, asked.tokens == EVERYTHING)
+    names = ("annotations", "engine", "predictor", "everything_learnt")
+    return tuple(row[name] for name in names) == mine
+
+
+def slopes(rows: list[dict[str, Any]]) -> dict[str, float | None]:
+    """Exponents of the growth of seconds and of CPU seconds, over the usual rows."""
+    from bench.targets import slope
+
+    usual = [row for row in rows if not row["everything_learnt"] and row["engine"] == "stream"]
+    return {
+        name: slope([(row["annotations"], row[name]) for row in usual])
+        for name in ("seconds", "cpu_seconds")
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--annotations", type=int, default=1_000_000)
+    parser.add_argument("--annotations", default="1e6", help="1e5,1e6,1e7,1e8")
     parser.add_argument("--engine", choices=("memory", "stream"), default="stream")
     parser.add_argument("--tokens", type=int, default=0, help="the sample's size; 0: as usual")
+    parser.add_argument("--everything", action="store_true", help="the sample is everything")
     parser.add_argument("--predictor", default="crf")
     parser.add_argument("--folder", type=Path, default=Path("bench-data"))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--again", action="store_true", help="also what this code has measured")
+    parser.add_argument("--no-page", action="store_true", help="print the rows only")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    limit_threads(args.threads)
-    warnings.simplefilter("ignore")
-    print(json.dumps(run(args)))
+    if args.child:
+        spec = json.loads(args.child)
+        size, spec["folder"] = spec.pop("annotations"), Path(spec["folder"])
+        limit_threads(spec["threads"])
+        warnings.simplefilter("ignore")
+        print(json.dumps(run(size, Asked(**spec))))
+        return
+    tokens = EVERYTHING if args.everything else args.tokens
+    asked = Asked(args.threads, args.folder, args.engine, tokens, args.predictor, args.seed)
+    sizes = sorted(int(float(size)) for size in args.annotations.split(","))
+    results = kept.load()
+    if args.again or args.no_page:
+        old = results.get("flagship", [])
+        results["flagship"] = [
+            row for row in old if not any(_same(row, size, asked) for size in sizes)
+        ]
+    measure(results, sizes, asked, keep=not args.no_page)
+    print(json.dumps({"slopes": slopes(results["flagship"])}))
+    if not args.no_page:
+        from bench import page
+
+        page.write(results, kept.HERE.parent / "docs")
 
 
 if __name__ == "__main__":

@@ -15,10 +15,15 @@ HEAD = """# Benchmarks
 <!-- Made by `make bench` (python -m bench). Do not edit: run it again. -->
 
 ```console
-make bench                      # 1e5 to 1e8 token annotations; about half an hour on two idle cores
+make bench                      # 1e5 to 1e8 token annotations; some 45 minutes on two idle cores
+make bench THREADS=2            # without the rows on one thread: ten minutes less
 make bench SIZES=1e5,1e6,1e7
 make bench QUICK=1              # 1e5 only, a few minutes
+python -m bench.flagship --annotations 1e5,1e6,1e7,1e8   # one part of it: the default method, streamed
 ```
+
+A run that was stopped goes on where it was when it is asked for again (`ANEW=1`: begins again).
+`PARTS=tables,first-use,apart,singles,flagship` chooses parts; what is not measured again stays on the page.
 
 All systems run on the same machine in the same run, on the same file, each measurement in a process
 of its own. The raw measurements are in [`bench/results.json`](../bench/results.json).
@@ -58,8 +63,9 @@ def write(results: dict[str, Any], docs: Path) -> None:
     drawn = _plots(runs, folder)
     sections = [
         HEAD, _machine(results), _targets(results), _ratios(runs), drawn, _rounds(runs), _whole(runs),
-        _memory(runs), _quality(runs), _slopes(runs), _memory_speed(runs), _first_use(results),
-        _before_and_after(results), _out_of_core(results), _spark(results),
+        _memory(runs), _quality(runs), _slopes(runs), _memory_speed(runs), _flagship(results),
+        _singles(results), _first_use(results), _before_and_after(results), _out_of_core(results),
+        _spark(results),
         HOW.format(rounds=results["rounds"], budget=results["budget_seconds"]),
     ]  # fmt: skip
     text = "\n".join(section.rstrip() + "\n" for section in sections if section)
@@ -266,6 +272,44 @@ def _memory_speed(runs: Runs) -> str:
         "thread, beside a round of AggSLC.\n\n"
     )
     return text + table(("size", "adding up, s", "a round of AggSLC, s", "ratio"), rows)
+
+
+def _flagship(results: dict[str, Any]) -> str:
+    rows = [
+        (
+            f"{row['annotations']:.0e}",
+            "all" if row["everything_learnt"] else f"{row['learnt_from']:,}",
+            seconds(row["seconds"]), seconds(row["cpu_seconds"]), f"{row['peak_gib']:.2f}",
+            f"{row['f1']:.2f}", f"{row['threads']}", "–" if row["load"] is None else f"{row['load']}",
+        )
+        for row in results.get("flagship", ())
+    ]  # fmt: skip
+    if not rows:
+        return ""
+    text = (
+        "## The default at any size\n\nAccord, streamed, on a table with text (`bench/flagship.py`), from "
+        "Parquet to Parquet, imports apart.\n*Learnt from*: tokens of the sample; *all*: its limit lifted. "
+        "Load is that of the machine when the row began (–: busy, not noted): above\nthe number of its "
+        "cores, the clock says little, processor time still does.\n\n"
+    )
+    head = ("annotations", "learnt from", "seconds", "CPU s", "GiB", "F1", "threads", "load")
+    return text + table(head, rows)
+
+
+def _singles(results: dict[str, Any]) -> str:
+    rows = []
+    for row in results.get("singles", {}).values():
+        if "not_run" in row:
+            rows.append((row["what"], f"not run: {row['not_run']}", "–", "–", "–"))
+            continue
+        also = f" ({row['also']})" if "also" in row else ""
+        aim = next((f"at {kind} {row[kind]:g}" for kind in ("least", "most") if kind in row), "–")
+        measured = f"{row['is']:.3g} {row['unit']}{also}"
+        rows.append((row["what"], measured, aim, f"{row['load']}", f"`{row['command']}`"))
+    if not rows:
+        return ""
+    text = "## Reading, preparing, training\n\nOn one thread, in processor time.\n\n"
+    return text + plain(("", "measured", "aim", "load", "command"), rows)
 
 
 def _first_use(results: dict[str, Any]) -> str:

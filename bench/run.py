@@ -50,6 +50,10 @@ class Plan:
     rounds: int = ROUNDS
     repeats: Callable[[int], int] = field(default=lambda size: 3 if size <= 10**6 else 1)
 
+    def asks_for(self, run: dict[str, Any]) -> bool:
+        """Whether a measurement is one of these."""
+        return run["size"] in self.sizes and (not self.only or run["system"] in self.only)
+
 
 def machine() -> dict[str, Any]:
     """CPU, cores, memory and versions; nothing that names the machine."""
@@ -93,16 +97,10 @@ def child(module: str, spec: dict[str, Any], seconds: float, **more: str) -> dic
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def run(plan: Plan, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Everything in the plan; ``keep`` is called with all results after each of them."""
-    results: dict[str, Any] = {
-        "machine": machine(),
-        "rounds": plan.rounds,
-        "sizes": list(plan.sizes),
-        "budget_seconds": plan.budget,
-        "runs": [],
-        "load_before": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
-    }
+def run(plan: Plan, results: dict[str, Any], keep: Callable[[dict[str, Any]], None]) -> None:
+    """Everything in the plan that is not among the results yet; ``keep`` is called after each of them."""
+    runs = results["runs"]
+    there = {(run["system"], run["size"], run["threads"]) for run in runs}
     warm = data.write(plan.folder, WARM)
     for size in plan.sizes:
         say(f"{size:.0e} token annotations")
@@ -112,18 +110,20 @@ def run(plan: Plan, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
             if plan.only and system.key not in plan.only:
                 continue
             for threads in plan.threads if system.threads else (1,):
-                found = _measured(system, files, warm, threads, plan, results["runs"])
-                found["size"] = size
-                results["runs"].append(found)
+                if (system.key, size, threads) in there:
+                    continue
+                found = _measured(system, files, warm, threads, plan, runs)
+                runs.append(found | {"size": size})
                 say(f"  {describe(found)}")
                 keep(results)
-            if "seconds" in found and (out := _output(plan.folder, system)):
+            mine = [run for run in runs if (run["system"], run["size"]) == (system.key, size)]
+            out = _output(plan.folder, system)
+            if out is not None and mine and "seconds" in mine[-1]:
                 outputs[system.key] = str(out)
-        _judge(files, outputs, results["runs"])
+        _judge(files, outputs, runs)
         keep(results)
         for path in plan.folder.glob("out-*"):
             path.unlink()
-    return results
 
 
 def _measured(
@@ -160,8 +160,9 @@ def _not_run(
 ) -> str | None:
     if size > 1.1 * system.limit:
         return f"not run above {system.limit:.0e}"
-    for earlier in reversed(before):
-        if (earlier["system"], earlier["threads"]) == (system.key, threads):
+    for earlier in sorted(before, key=lambda run: -run["size"]):
+        same = (earlier["system"], earlier["threads"]) == (system.key, threads)
+        if same and earlier["annotations"] < size:
             if "failed" in earlier or "not_run" in earlier:
                 return "failed or not run at a smaller size"
             expected = earlier["seconds"] * size / earlier["annotations"]

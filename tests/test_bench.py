@@ -120,6 +120,47 @@ def test_peers_give_our_labels(key: str, larger, tmp_path: Path) -> None:
     assert 0.5 < found[reference]["span_f1"] < 1.0
 
 
+def _flagship(size: int, cpu: float, f1: float, everything: bool = False) -> dict[str, object]:
+    return {
+        "annotations": size, "engine": "stream", "learnt_from": 400_000, "threads": 2, "load": 11.5,
+        "everything_learnt": everything, "seconds": 12.5, "cpu_seconds": cpu, "peak_gib": 1.9,
+        "f1": f1,
+    }  # fmt: skip
+
+
+def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bench import kept, run
+
+    monkeypatch.setattr(kept, "RESULTS", tmp_path / "results.json")
+    options = {"sizes": (100, 1000), "parts": ["tables"]}
+    results: dict[str, object] = {}
+    assert not kept.begin(results, options)
+    kept.done(results, "tables")
+    later = kept.load()
+    assert kept.begin(later, options) and kept.is_done(later, "tables")
+    monkeypatch.setattr(kept, "code", lambda: "other")
+    assert not kept.begin(later, options) and not kept.is_done(later, "tables")
+
+    asked: list[tuple[int, int]] = []
+
+    def measured(system, files, warm, threads, plan, before):
+        asked.append((files.n_annotations, threads))
+        return {"system": system.key, "threads": threads, "annotations": files.n_annotations,
+                "seconds": 1.0, "round_seconds": None, "peak_bytes": 0}  # fmt: skip
+
+    monkeypatch.setattr(run, "_measured", measured)
+    plan = run.Plan((1_000, 2_000), (1, 2), 9.0, ("ours-mv",), tmp_path)
+    runs = [{"system": "ours-mv", "size": 1_000, "threads": 1, "annotations": 950}]
+    run.run(plan, {"runs": runs}, lambda results: None)
+    assert [threads for _, threads in asked] == [2, 1, 2] and len(runs) == 4
+    assert [plan.asks_for(one) for one in runs] == [True] * 4
+    slow = {"system": "ours-mv", "threads": 1, "annotations": 900, "size": 900, "seconds": 5.0}
+    larger = {**slow, "annotations": 9_000, "size": 9_000, "not_run": "too large"}
+    system = next(system for system in run.SYSTEMS if system.key == "ours-mv")
+    assert run._not_run(system, 1_800, 1, 11.0, [slow, larger]) is None
+    assert "10 s" in (run._not_run(system, 1_800, 1, 9.0, [slow, larger]) or "")
+
+
 def test_the_page_says_what_was_measured_and_what_was_not(tmp_path: Path) -> None:
     from bench import page
     from bench.targets import all_targets
@@ -141,6 +182,15 @@ def test_the_page_says_what_was_measured_and_what_was_not(tmp_path: Path) -> Non
         "machine": about, "rounds": 10, "sizes": sizes, "budget_seconds": 9.0, "runs": runs,
         "first_use": [{"what": "seqtruth --help", "is": 0.31, "unit": "CPU s", "most": 0.2}],
         "first_use_load": 3,
+        "flagship": [
+            _flagship(10**5, 5.0, 96.9), _flagship(10**7, 150.0, 97.71),
+            _flagship(10**8, 900.0, 97.7), _flagship(10**7, 404.0, 97.99, everything=True),
+        ],
+        "singles": {
+            "conll": {"what": "reading conll", "is": 149.0, "unit": "MB/CPU s", "least": 150,
+                      "load": 9.1, "command": "python -m bench.exports"},
+            "bilstm": {"what": "BiLSTM", "not_run": "torch is not installed", "load": 9.1},
+        },
         "later": {"when": "today", "rows": [
             {"what": "reading", "before": "9 s", "now": "3 s", "command": "python -m bench"},
         ]},
@@ -151,8 +201,14 @@ def test_the_page_says_what_was_measured_and_what_was_not(tmp_path: Path) -> Non
     assert met["Out of core"] is None and met["seqtruth --help"] is False
     rates = [target.met for target in all_targets(results) if target.target.startswith("AggSLC")]
     assert rates == [False, True]  # 100 million a second; 10 s
+    assert met["Accord, streamed, 1e7"] is False  # 0.28 is more than 0.2
+    assert met["Accord, streamed, 1e+07"] is met["Accord, streamed, 1e+08"] is True
+    assert met["Accord, streamed"] is True  # the slope
+    assert met["reading conll"] is False
     page.write(results, tmp_path)
     text = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
     assert "19 ×" in text and "not above 1e7" in text and "at a load of 3 on two cores" in text
     assert "| reading | 9 s | 3 s | `python -m bench` |" in text
+    assert "| 1e+07 | all | 12.5 | 404 | 1.90 | 97.99 | 2 | 11.5 |" in text
+    assert "| BiLSTM | not run: torch is not installed | – | – | – |" in text
     assert (tmp_path / "benchmarks" / "round.svg").read_text(encoding="utf-8").startswith("<svg")
