@@ -60,7 +60,10 @@ def test_files_that_count_in_another_order_are_joined_by_texts(tmp_path: Path) -
 
 
 def test_a_text_that_another_file_happens_to_have_joins_nothing(tmp_path: Path) -> None:
-    for name, texts in (("train", ("Yes.", "Ann ran.", "Bob sat.")), ("test", ("Yes.", "A.", "B."))):
+    for name, texts in (
+        ("train", ("Yes.", "Ann ran.", "Bob sat.")),
+        ("test", ("Yes.", "A.", "B.")),
+    ):
         lines = [json.dumps({"text": text, "label": [[0, 1, "X"]]}) for text in texts]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
     crowd, _ = read(tmp_path / "train.jsonl", tmp_path / "test.jsonl")

@@ -8,6 +8,7 @@ from typing import Any
 
 from seqtruth.errors import InputError
 from seqtruth.io.formats import column_names as names
+from seqtruth.io.formats.labelled_records import are_spans
 from seqtruth.io.formats.literals import literal
 from seqtruth.io.formats.table_source import Table
 
@@ -21,7 +22,21 @@ def has_lists(columns: list[str], rows: list[dict[str, Any]]) -> bool:
         return False
     labels = [x.column for x in names.label_columns(columns, _BASES)]
     words = _word_columns(columns, rows)
-    return bool(words) or any(_is_list(rows[0][x]) for x in labels)
+    return bool(words) or any(_is_list(rows[0][x]) for x in labels) or _has_spans(rows)
+
+
+def _has_spans(rows: list[dict[str, Any]]) -> bool:
+    """Whether a column holds lists of spans, whatever it is called: those of an annotator."""
+    for column in rows[0]:
+        cells = [row[column] for row in rows if row[column] not in (None, "")]
+        if cells and all(map(_is_list, cells)):
+            try:
+                lists = [literal(one, "") if isinstance(one, str) else one for one in cells]
+            except InputError:
+                continue
+            if any(lists) and all(map(are_spans, lists)):
+                return True
+    return False
 
 
 def _is_list(cell: Any) -> bool:

@@ -128,9 +128,10 @@ class _Project:
 
     def _user(self, stem: str) -> str:
         """A user's name without the digits that INCEpTION glues to it."""
-        known = [u for u in self.users if stem.startswith(u) and stem[len(u) :].isdecimal()]
-        if stem in self.users or not known:
-            return stem if stem in self.users else re.sub(r"(?<=\D)\d{8,}$", "", stem)
+        users = {*self.users, CURATOR, NOBODY}
+        known = [u for u in users if stem.startswith(u) and stem[len(u) :].isdecimal()]
+        if stem in users or not known:
+            return stem if stem in users else re.sub(r"(?<=\D)\d{8,}$", "", stem)
         return max(known, key=len)
 
     def _note_unread(self, found: dict[tuple[str, str], _File]) -> None:

@@ -206,7 +206,11 @@ def _labels(
         bio = [key for key in as_tags if looks_tagged(record[key])]
         if bio:
             return [names.LabelColumn(key, key, names.role_of(key)) for key in bio]
-    return names.label_columns(fit, names.SPANS)
+    found = names.label_columns(fit, names.SPANS)
+    if found:
+        return found
+    marked = [key for key in fit if are_spans(record[key])]  # a column of spans for each annotator
+    return [names.LabelColumn(key, key, names.role_of(key)) for key in marked]
 
 
 def _fits(value: Any, tokens: list[Any]) -> bool:
@@ -225,6 +229,20 @@ def looks_tagged(value: Any) -> bool:
         and bool(value)
         and all(x is None or (isinstance(x, str) and (x == "O" or x[1:2] == "-")) for x in value)
     )
+
+
+def are_spans(value: Any) -> bool:
+    """Whether this is a list of marks with offsets, or empty."""
+    if not isinstance(value, list):
+        return False
+    if not value:
+        return True
+    if isinstance(value[0], dict):
+        fields = names.normalised(value[0])
+        return any(x in fields for x in names.STARTS) and any(
+            x in fields for x in (*names.ENDS, *names.LENGTHS)
+        )
+    return isinstance(value[0], list) and len(value[0]) == 3
 
 
 def _document(

@@ -23,8 +23,21 @@ from seqtruth.io.formats.checked_values import (
     shown,
     whole_of,
 )
+from seqtruth.io.formats.offsets import utf16_to_points
+from seqtruth.io.formats.quoted_offsets import fitted
 from seqtruth.io.formats.token_tags import marks_of_tags, seen_by_tags
 
+#: Where a span says which words it marks.
+_QUOTES = (
+    "text",
+    "span_text",
+    "surface",
+    "mention",
+    "covered_text",
+    "entity_text",
+    "quote",
+    "text_span",
+)
 #: Tags that mean "no label here" where tags are numbers.
 MISSING = frozenset({-100, -1})
 
@@ -78,10 +91,20 @@ def _of_list(value: Any, page: Page, by: By) -> list[Opinion]:
         return []
     if not isinstance(value, list):
         raise InputError("labels must be a list", where=page.where, got=shown(value))
+    value = [part for one in value for part in _points(one)]
     signed = [one for one in value if isinstance(one, dict) and not _is_span(one)]
     if value and len(signed) == len(value):
         return [opinion for one in signed for opinion in _of_signed(one, page, by)]
     return _said(value, page, by)
+
+
+def _points(one: Any) -> list[Any]:
+    """A label with several stretches under ``points``, as DataTurks has it, as a span for each."""
+    if not isinstance(one, dict) or not isinstance(one.get("points"), list):
+        return [one]
+    return [
+        {**point, "label": one.get("label")} for point in one["points"] if isinstance(point, dict)
+    ]
 
 
 def _said(value: list[Any], page: Page, by: By) -> list[Opinion]:
@@ -250,6 +273,19 @@ def end_of(start: Any, length: Any) -> int | None:
     return None if a is None or b is None else a + b
 
 
+def _quoted(page: Page, start: int, end: int, quote: Any) -> tuple[int, int]:
+    """Where a quote stands: as the offsets say, with the end as the last character, or in UTF-16 units."""
+    text = page.text
+    if not isinstance(quote, str) or text[max(start, 0) : end] == quote:
+        return start, end
+    if start >= 0 and text[start : end + 1] == quote:
+        return start, end + 1
+    found = None if text.isascii() else fitted(text, start, None, quote, utf16_to_points(text))
+    if found is None and text[max(start, 0) : end].split() != quote.split():
+        page.notes.left_out("quoted text that differs from the text at its offsets", page.where)
+    return found or (start, end)
+
+
 def _mark(page: Page, start: Any, end: Any, label: Any, fields: dict[str, Any]) -> Mark | None:
     a, b = whole_of(start), whole_of(end)
     if (
@@ -264,6 +300,8 @@ def _mark(page: Page, start: Any, end: Any, label: Any, fields: dict[str, Any]) 
             page.notes.left_out("mark outside the text", page.where)
             return None
         a, b = page.tokens[counts[a]][0], page.tokens[counts[b] - 1][1]
+    elif a is not None and b is not None and (quote := first_of(fields, _QUOTES)):
+        a, b = _quoted(page, a, b, quote)
     mark = mark_of(page.text, a, b, label, page.notes, page.where)
     if mark is None or not fields:
         return mark

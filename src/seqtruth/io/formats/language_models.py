@@ -11,7 +11,8 @@ leaves memory with its last line)::
 
     {"text": "Jane met Bob.", "model": "gpt", "answer": [{"quote": "Jane", "type": "PER"}]}
 
-or a table with such columns (CSV, TSV, Parquet), and what ``langextract`` saves (``extractions`` with
+or a table with such columns (CSV, TSV, Parquet) or with a row per quote
+(:mod:`~seqtruth.io.formats.quote_rows`), and what ``langextract`` saves (``extractions`` with
 ``extraction_text`` and ``extraction_class``).
 
 - The models stand under ``models``, ``answers``, ``predictions``, ``outputs`` or ``responses``; the text
@@ -48,6 +49,7 @@ from seqtruth.io.formats.gathered import Gathered
 from seqtruth.io.formats.model_answers import Unreadable, items_of
 from seqtruth.io.formats.plain_marks import UniqueIds, contiguous, note_borders, note_score_and_time
 from seqtruth.io.formats.quote_placing import READ_OPTIONS, Asked, marks_of
+from seqtruth.io.formats.quote_rows import quote_columns, quote_records
 from seqtruth.io.formats.quoted_text import Quotes
 from seqtruth.io.formats.table_source import glimpse_table, open_table
 from seqtruth.io.json_records import json_line, json_records, records_in
@@ -91,7 +93,10 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
 
 def _records(path: Path) -> Iterator[tuple[Any, str]]:
     """Objects of JSON, or rows of a table that are not blank."""
-    if _is_table(Glimpse(path)):
+    glimpse = Glimpse(path)
+    if (columns := quote_columns(*glimpse_table(glimpse))) is not None:
+        yield from quote_records((row for row in open_table(path, {}).rows if row[0]), columns)
+    elif _is_table(glimpse):
         yield from (row for row in open_table(path, {}).rows if row[0])
     else:
         yield from json_records(path)
@@ -149,12 +154,22 @@ def _answers(record: dict[str, Any], where: str, asked: Asked) -> Iterator[tuple
             yield name_of(one["model"]) or asked.model, first_of(one, (*ANSWER, "content", *MODELS))
         return
     key = next((key for key in (*ANSWER, *MODELS) if key in record), None)
+    if key is None and (columns := _columns(record)):
+        yield from ((model, record[model]) for model in columns)
+        return
     if key is None:
         raise InputError(
             "no answers beside the text", where=where, got=", ".join(map(repr, list(record)[:10])),
             fix="put them under 'models', an object of answers by model",
         )  # fmt: skip
     yield name or asked.model, record[key]
+
+
+def _columns(record: dict[str, Any]) -> list[str]:
+    """Keys of models' own, with lists of quotes under them."""
+    lists = [key for key, value in record.items() if isinstance(value, list)]
+    quoted = any(map(_is_answer, map(record.get, lists)))
+    return lists if quoted or not any(map(record.get, lists)) else []
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes, **options: object) -> None:
@@ -187,8 +202,10 @@ def _quoted(text: str, mark: Mark) -> dict[str, Any]:
 def tell(glimpse: Glimpse) -> float:
     head = glimpse.head
     if head.lstrip()[:1] not in (b"{", b"["):
-        rows = glimpse_table(glimpse)[1] if _is_table(glimpse) else []
-        return max(map(_tell_record, rows), default=0.0)
+        columns, rows = glimpse_table(glimpse)
+        if quote_columns(columns, rows) is not None:
+            return 0.6
+        return max(map(_tell_record, rows if _is_table(glimpse) else []), default=0.0)
     if b'"extraction_text"' in head and b'"extraction_class"' in head:
         return 0.97
     try:
@@ -211,6 +228,8 @@ def _tell_record(record: Any) -> float:
     named = name_of(first_of(record, tuple(_NAMED))) is not None
     if named and any(_is_answer(record.get(key)) for key in ANSWER):
         return 0.85
+    if any(_is_answer(record[key]) for key in _columns(record) if key not in (*ANSWER, *MODELS)):
+        return 0.38
     # an answer in prose says nothing that can be read, but the next one may
     said = any(isinstance(record.get(key), str) or record.get(key) == [] for key in ANSWER)
     return 0.4 if named and said else 0.0

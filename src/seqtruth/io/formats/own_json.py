@@ -61,6 +61,9 @@ def tell(glimpse: Glimpse) -> float:
         first = said[0] if isinstance(said, list) and said else None
         ours = isinstance(first, dict) and {"annotator", "role", "spans"} <= first.keys()
         return 0.8 if ours else 0.4
+    if any(isinstance(fields.get(x), str) for x in names.TEXTS):
+        others = [one for key, one in fields.items() if key not in names.TOKENS]
+        return 0.35 if any(one and records.are_spans(one) for one in others) else 0.0
     return 0.0
 
 
@@ -86,22 +89,9 @@ def _has_spans(record: dict[str, Any]) -> bool:
         lists = [*value.values()] if isinstance(value, dict) else [value]
         if isinstance(value, list) and value and isinstance(value[0], dict):
             lists += [x for x in value[0].values() if isinstance(x, list)]
-        if any(_are_spans(one) for one in lists):
+        if any(records.are_spans(one) for one in lists):
             return True
     return False
-
-
-def _are_spans(value: Any) -> bool:
-    if not isinstance(value, list):
-        return False
-    if not value:
-        return True
-    if isinstance(value[0], dict):
-        fields = names.normalised(value[0])
-        return any(x in fields for x in names.STARTS) and any(
-            x in fields for x in (*names.ENDS, *names.LENGTHS)
-        )
-    return isinstance(value[0], list) and len(value[0]) == 3
 
 
 def first_record(head: bytes) -> dict[str, Any] | None:

@@ -24,6 +24,7 @@ pictures, rejected and ignored answers.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -252,6 +253,9 @@ def _time(record: dict[str, Any]) -> str | None:
         return None
 
 
+_ANSWERED = re.compile(rb'"answer"\s*:\s*"(accept|reject|ignore)"')
+
+
 def tell(glimpse: Glimpse) -> float:
     head = glimpse.head
     if head.lstrip()[:1] not in (b"{", b"[") or b'"text"' not in head:
@@ -265,7 +269,7 @@ def tell(glimpse: Glimpse) -> float:
         and (b'"token_start"' in head or b'"tokens"' in head)
     ):
         return 0.9
-    if b'"spans"' in head and b'"token_end"' in head:
+    if b'"spans"' in head and (b'"token_end"' in head or _ANSWERED.search(head)):
         return 0.8
     return 0.7 if hashes else 0.0
 

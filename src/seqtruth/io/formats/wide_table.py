@@ -68,10 +68,16 @@ def _tag_columns(
     found = []
     for column in columns:
         cells = [row[column] for row in rows if row.get(column) not in (None, "")]
-        fit = all(isinstance(cell, str) and _TAG.fullmatch(cell) for cell in cells)
+        fit = all(isinstance(cell, str) and _is_tag(cell) for cell in cells)
         if cells and fit and column != token and not names.is_other_layer(column):
             found.append(column)
     return found
+
+
+def _is_tag(cell: str) -> bool:
+    """Whether this is a tag, and not one for each word of a sentence."""
+    words = cell.split()
+    return bool(_TAG.fullmatch(cell)) and not (len(words) > 1 and all(map(_TAG.fullmatch, words)))
 
 
 def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
