@@ -97,3 +97,79 @@ def test_quotes_under_the_names_of_models(tmp_path: Path) -> None:
     documents, _ = read(put(tmp_path / "answers.jsonl", record))
     assert said(documents[0]) == {"gpt": [("Jane Roe", "PER")], "llama": []}
     assert {opinion.role for opinion in documents[0].opinions} == {"model"}
+
+
+def result(start: int, end: int, label: str, **more: Any) -> dict[str, Any]:
+    value = {"start": start, "end": end, "labels": [label]}
+    return {"from_name": "ner", "to_name": "text", "type": "labels", "value": value, **more}
+
+
+def task(data: dict[str, str], *results: dict[str, Any]) -> dict[str, Any]:
+    return {"id": 7, "data": data, "annotations": [{"completed_by": 1, "result": list(results)}]}
+
+
+def test_label_studio_tasks_with_two_texts_come_back_as_they_were(tmp_path: Path) -> None:
+    first = result(0, 4, "PER", to_name="left")
+    second = result(0, 3, "PER", to_name="right")
+    both = task({"left": "Jane ran", "right": "Bob sat"}, first, second)
+    io.convert(put(tmp_path / "in.json", [both]), tmp_path / "out.json", to="label-studio")
+    (written,) = json.loads((tmp_path / "out.json").read_text())
+    assert (written["id"], written["data"]) == (7, both["data"])
+    (prediction,) = written["predictions"]
+    marked = [(one["to_name"], one["value"]["text"]) for one in prediction["result"]]
+    assert marked == [("left", "Jane"), ("right", "Bob")]
+    assert len({one["id"] for one in prediction["result"]}) == 2
+    documents, _ = read(tmp_path / "out.json")
+    assert [document.id for document in documents] == ["7/left", "7/right"]
+
+
+def test_a_taxonomy_that_labels_stretches(tmp_path: Path) -> None:
+    value = {"start": 0, "end": 8, "text": "Jane Roe", "taxonomy": [["Agent", "Person"]]}
+    named = {"from_name": "kind", "to_name": "text", "type": "taxonomy", "value": value}
+    of_its_own = task({"text": TEXT}, {"id": "a", **named})
+    attribute = task({"text": TEXT}, result(0, 8, "PER", id="a"), {"id": "a", **named})
+    documents, _ = read(put(tmp_path / "in.json", [of_its_own]))
+    assert said(documents[0]) == {"1": [("Jane Roe", "Agent/Person")]}
+    io.convert(tmp_path / "in.json", tmp_path / "out.json", to="label-studio")
+    (written,) = json.loads((tmp_path / "out.json").read_text())[0]["predictions"][0]["result"]
+    assert (written["from_name"], written["type"], written["value"]) == ("kind", "taxonomy", value)
+    documents, notes = read(put(tmp_path / "attribute.json", [attribute]))
+    assert said(documents[0]) == {"1": [("Jane Roe", "PER")]}
+    assert notes.counts == {"attribute of a mark ('taxonomy')": 1}
+
+
+def test_control_tags_of_json_min(tmp_path: Path) -> None:
+    spans = (
+        [{"start": 0, "end": 8, "labels": ["PER"]}],
+        [{"start": 23, "end": 27, "labels": ["LOC"]}],
+    )
+    beside = {"annotator": 1, "annotation_id": 5, "lead_time": 1.0, "updated_at": "2024-01-01"}
+    row = {"id": 7, "text": TEXT, "who": spans[0], "where": spans[1], **beside}
+    path = put(tmp_path / "min.json", [row])
+    documents, notes = read(path, control="where")
+    assert [m.label for m in documents[0].opinions[0].marks] == ["LOC"]
+    assert notes.counts == {"result of another control tag": 1}
+    io.convert(path, tmp_path / "out.json", to="label-studio")
+    (written,) = json.loads((tmp_path / "out.json").read_text())[0]["predictions"]
+    assert [one["from_name"] for one in written["result"]] == ["who", "where"]
+
+
+def test_digits_glued_to_the_curator_are_none_of_the_name(tmp_path: Path) -> None:
+    lines = [
+        "#FORMAT=WebAnno TSV 3.3",
+        "#T_SP=custom.NE|value",
+        "",
+        "",
+        "#Text=Ann",
+        "1-1\t0-3\tAnn\tPER\t",
+    ]
+    for name in (
+        "annotation/d.txt/ann",
+        "curation/d.txt/CURATION_USER23948",
+        "annotation/d.txt/INITIAL_CAS77",
+    ):
+        put(tmp_path / "project" / f"{name}.tsv", *lines)
+    put(tmp_path / "project" / "exportedproject1.json", "{}")
+    documents, _ = read(tmp_path / "project")
+    opinions = {opinion.annotator: opinion.role for opinion in documents[0].opinions}
+    assert opinions == {"ann": "annotator", "CURATION_USER": "gold"}

@@ -13,7 +13,8 @@
 - ``was_cancelled`` is "never saw it"; an empty ``result`` is "saw it and marked nothing".
 - ``predictions`` are models, named by ``model_version``. ``ground_truth`` is an annotation like any
   other, or with ``ground_truth="gold"`` one more opinion that is gold.
-- A span with several labels is a mark for each. Several texts in a task are a document each, and a
+- A span with several labels is a mark for each; a taxonomy that labels stretches itself gives paths
+  (``Agent/Person``). Several texts in a task are a document each, and a
   document's id is then ``task/key``.
 - Tasks of versions before 1.0 (``completions``, ``honeypot``) are read, and files of a target storage,
   which hold one annotation with its ``task``.
@@ -33,7 +34,7 @@ known only by their number.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,15 @@ from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.checked_values import list_at, name_of, number_of, shown
 from seqtruth.io.formats.label_studio_plain import plain_task
-from seqtruth.io.formats.label_studio_results import Placer, Region, TextKeys, span_of
+from seqtruth.io.formats.label_studio_results import (
+    Asked,
+    Placer,
+    Region,
+    TextKeys,
+    controls_of,
+    span_of,
+    with_taxonomies,
+)
 from seqtruth.io.formats.label_studio_rows import is_row, read_rows, read_table, tell_table
 from seqtruth.io.formats.label_studio_writing import WRITE_OPTIONS, write
 from seqtruth.io.formats.plain_marks import UniqueIds
@@ -56,22 +65,15 @@ READ_OPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class _Asked:
-    control: frozenset[str] | None
-    gold: bool
-    units: str
-
-
 def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
     asked, keys = _asked(options)
     if tell_table(Glimpse(path)):
-        yield from read_table(path, notes, keys, asked.units)
+        yield from read_table(path, notes, keys, asked)
         return
     records = json_records(path)
     first = next(records, None)
     if first is not None and is_row(first.value):
-        yield from read_rows(_chain(first, records), notes, keys, asked.units)
+        yield from read_rows(_chain(first, records), notes, keys, asked)
         return
     ids = UniqueIds(notes)
     reader = _Tasks(notes, keys, asked)
@@ -83,7 +85,7 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
     reader.check_found(path)
 
 
-def _asked(options: dict[str, object]) -> tuple[_Asked, TextKeys]:
+def _asked(options: dict[str, object]) -> tuple[Asked, TextKeys]:
     for name in options:
         if name not in READ_OPTIONS:
             raise ParameterError(
@@ -99,7 +101,7 @@ def _asked(options: dict[str, object]) -> tuple[_Asked, TextKeys]:
     control = options.get("control")
     names = frozenset(name.strip() for name in str(control).split(",")) if control else None
     key = options.get("text_key")
-    return _Asked(names, gold == "gold", str(units)), TextKeys(str(key) if key else None)
+    return Asked(names, gold == "gold", str(units)), TextKeys(str(key) if key else None)
 
 
 def _chain(first: JsonRecord | None, rest: Iterator[JsonRecord]) -> Iterator[JsonRecord]:
@@ -140,7 +142,7 @@ def _task(value: object, where: str) -> dict[str, Any]:
 class _Tasks:
     """Turns tasks into documents, and knows at the end what kinds of results there were."""
 
-    def __init__(self, notes: Notes, keys: TextKeys, asked: _Asked) -> None:
+    def __init__(self, notes: Notes, keys: TextKeys, asked: Asked) -> None:
         self.notes, self.keys, self.asked = notes, keys, asked
         self.spans = self.documents_made = self.results = 0
 
@@ -161,11 +163,7 @@ class _Tasks:
         if not wanted:
             self.notes.left_out("task without text", where)
         name = _task_name(task, number)
-        controls = {
-            label: [span.control, span.object, span.kind]
-            for group in spans.values() for span in group for label in span.labels
-        }  # fmt: skip
-        source = {"id": task.get("id"), "data": data, "controls": controls}
+        source = {"id": task.get("id"), "data": data}
         for key in wanted:
             page = key in self.keys.pages
             placer = Placer(data[key], self.notes, where, self.asked.units, page)
@@ -174,8 +172,13 @@ class _Tasks:
                 for opinion, found in opinions
             )
             self.documents_made += 1
-            id_ = name if len(wanted) == 1 else f"{name}/{key}"
-            yield Document(id_, placer.text, made, where=where, source=source)
+            marked = (s for name, group in spans.items() if keys[name] == key for s in group)
+            record = {**source, "controls": controls_of(marked)}
+            if len(wanted) == 1:
+                yield Document(name, placer.text, made, where=where, source=record)
+            else:
+                record["key"] = key
+                yield Document(f"{name}/{key}", placer.text, made, where=where, source=record)
 
     def _plain(self, task: dict[str, Any], number: int, where: str) -> Document | None:
         """The document of a task that is as most are, once it is known where their text is."""
@@ -235,7 +238,7 @@ class _Tasks:
         results = list_at(annotation.get("result"), "result", where)
         self.results += len(results)
         spans = []
-        for result in results:
+        for result in with_taxonomies(results):
             control = result.get("from_name") if isinstance(result, dict) else None
             if self.asked.control is not None and control not in self.asked.control:
                 self.notes.left_out("result of another control tag", where)

@@ -12,6 +12,7 @@ the one the result names, the one called like the object, ``text``, or the only 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -24,10 +25,20 @@ from seqtruth.io.formats.offsets import Converter, line_ends_to_points, utf16_to
 _ADDRESS = re.compile(r"(?:(?:https?|s3|gs|azure-blob)://|/data/)\S+")
 _LABELS = ("labels", "hypertextlabels", "paragraphlabels")
 _RELATION = "relation"
+TAXONOMY = "taxonomy"
 
 
 _VALUE = ("start", "end", "labels", "text")
 _RESULT = ("from_name", "to_name", "source", "score")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user said about results."""
+
+    control: frozenset[str] | None
+    gold: bool
+    units: str
 
 
 class Region(NamedTuple):
@@ -65,6 +76,39 @@ def span_of(result: object, notes: Notes, where: str) -> Region | None:
     else:
         return _span(result, value, notes, where)
     return None
+
+
+def controls_of(spans: Iterable[Region]) -> dict[str, list[str]]:
+    """The control tag, object and kind under which each label stood, for writing it back."""
+    return {
+        label: [span.control, span.object, span.kind] for span in spans for label in span.labels
+    }
+
+
+def with_taxonomies(results: list[Any]) -> list[Any]:
+    """The results, with labels where a taxonomy labels stretches itself (``labeling="true"``).
+
+    Otherwise a taxonomy is an attribute of a mark, whose id it shares. A path is a label with ``/`` between.
+    """
+    if not any(isinstance(one, dict) and one.get("type") == TAXONOMY for one in results):
+        return results
+    objects = [one for one in results if isinstance(one, dict)]
+    marked = {name_of(one.get("id")) for one in objects if one.get("type") in _LABELS}
+    return [
+        _of_taxonomy(one) if isinstance(one, dict) and name_of(one.get("id")) not in marked else one
+        for one in results
+    ]
+
+
+def _of_taxonomy(result: dict[str, Any]) -> dict[str, Any]:
+    value = result.get("value")
+    if result.get("type") != TAXONOMY or not isinstance(value, dict) or "start" not in value:
+        return result
+    if not isinstance(value.get(TAXONOMY), list):
+        return result
+    paths = [path for path in value[TAXONOMY] if isinstance(path, list)]
+    labels = ["/".join(map(str, path)) for path in paths]
+    return {**result, "value": {**value, "labels": labels}}
 
 
 def _usual(result: dict[str, Any], value: dict[str, Any]) -> Region | None:
@@ -106,7 +150,7 @@ def _span(result: dict[str, Any], value: dict[str, Any], notes: Notes, where: st
         source[1:] if type(source) is str and source[:1] == "$" else None,
         None if score is None else number_of(score),
         name_of(result.get("from_name")) or "",
-        kind, on_page,
+        TAXONOMY if result.get("type") == TAXONOMY else kind, on_page,
     )  # fmt: skip
 
 

@@ -20,7 +20,14 @@ from seqtruth.io.chunks import file_chunks
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import Glimpse
 from seqtruth.io.formats.checked_values import name_of, shown
-from seqtruth.io.formats.label_studio_results import Placer, Region, TextKeys, span_of
+from seqtruth.io.formats.label_studio_results import (
+    Asked,
+    Placer,
+    Region,
+    TextKeys,
+    controls_of,
+    span_of,
+)
 from seqtruth.io.json_records import JsonRecord, parse_json
 from seqtruth.limits import max_record
 
@@ -55,8 +62,8 @@ def _header(line: bytes) -> list[str]:
     return [name.strip().strip('"') for name in text.split("\t" if "\t" in text else ",")]
 
 
-def read_table(path: Path, notes: Notes, keys: TextKeys, units: str) -> Iterator[Document]:
-    return read_rows(_table_rows(path), notes, keys, units)
+def read_table(path: Path, notes: Notes, keys: TextKeys, asked: Asked) -> Iterator[Document]:
+    return read_rows(_table_rows(path), notes, keys, asked)
 
 
 def _table_rows(path: Path) -> Iterator[JsonRecord]:
@@ -108,14 +115,14 @@ class _Task:
         self.row, self.where = row, where
         self.spans: list[tuple[Opinion, list[Region]]] = []
 
-    def document(self, name: str, notes: Notes, keys: TextKeys, units: str) -> Document | None:
+    def document(self, name: str, notes: Notes, keys: TextKeys, asked: Asked) -> Document | None:
         data = {key: value for key, value in self.row.items() if key not in OWN}
         spans = [span for _, found in self.spans for span in found]
         key = keys.find(data, spans, self.where)
         if key is None:
             notes.left_out("task without text", self.where)
             return None
-        placer = Placer(data[key], notes, self.where, units, key in keys.pages)
+        placer = Placer(data[key], notes, self.where, asked.units, key in keys.pages)
         opinions = []
         for opinion, found in self.spans:
             marks: list[Mark] = [mark for span in found for mark in placer.marks(span)]
@@ -127,12 +134,12 @@ class _Task:
             placer.text,
             tuple(opinions),
             where=self.where,
-            source={"id": name, "data": strings},
+            source={"id": name, "data": strings, "controls": controls_of(spans)},
         )
 
 
 def read_rows(
-    records: Iterable[JsonRecord], notes: Notes, keys: TextKeys, units: str
+    records: Iterable[JsonRecord], notes: Notes, keys: TextKeys, asked: Asked
 ) -> Iterator[Document]:
     """The documents of rows, joined by task."""
     tasks: dict[str, _Task] = {}
@@ -151,26 +158,29 @@ def read_rows(
             name_of(person) or f"unknown-{len(task.spans) + 1}",
             time=time if isinstance(time, str) else None,
         )
-        task.spans.append((opinion, _row_spans(row, notes, where)))
+        task.spans.append((opinion, _row_spans(row, notes, where, asked)))
     if not any(found for task in tasks.values() for _, found in task.spans):
         raise InputError(
             "the Label Studio file holds no spans of text", where=place.rpartition(":")[0],
             fix="SeqTruth needs a project with a <Text> and <Labels>",
         )  # fmt: skip
     for name, task in tasks.items():
-        document = task.document(name, notes, keys, units)
+        document = task.document(name, notes, keys, asked)
         if document is not None:
             yield document
 
 
-def _row_spans(row: dict[str, Any], notes: Notes, where: str) -> list[Region]:
+def _row_spans(row: dict[str, Any], notes: Notes, where: str, asked: Asked) -> list[Region]:
     spans = []
     for column, values in row.items():
         if column in OWN or not isinstance(values, list):
             continue
         for value in values:
-            if isinstance(value, dict) and "start" in value:
-                span = span_of({"type": "labels", "value": value}, notes, where)
+            if asked.control is not None and column not in asked.control:
+                notes.left_out("result of another control tag", where)
+            elif isinstance(value, dict) and "start" in value:
+                result = {"type": "labels", "from_name": column, "to_name": "text", "value": value}
+                span = span_of(result, notes, where)
                 spans += [span] if span is not None else []
             else:
                 notes.left_out(f"result that marks no text (column {shown(column)})", where)

@@ -10,6 +10,7 @@ from seqtruth.errors import ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.files import write_chunks
 from seqtruth.io.formats.label_studio_rendered import Rendered, rendered
+from seqtruth.io.formats.label_studio_results import TAXONOMY
 from seqtruth.io.formats.plain_marks import contiguous, note_borders, note_score_and_time
 from seqtruth.io.json_records import json_array
 
@@ -42,33 +43,74 @@ def _tasks(
     documents: Iterable[Document], notes: Notes, options: dict[str, str]
 ) -> Iterator[dict[str, Any]]:
     controls = _Controls(options)
+    task: dict[str, Any] | None = None
+    last: object = None
     for number, document in enumerate(documents, 1):
-        where = document.where or document.id
-        note_borders(document, notes)
-        data, page = _data(document, options.get("text_key"))
+        source = document.source or {}
+        if task is None or "key" not in source or last != (source.get("id"), source.get("data")):
+            if task is not None:
+                yield task
+            task = _task(document, number, options)
+            last = (source.get("id"), source.get("data")) if "key" in source else None
         controls.learn(document)
-        task: dict[str, Any] = {
-            "id": int(document.id) if _is_number(document.id) else number, "data": data,
-            "annotations": [], "predictions": [],
-        }  # fmt: skip
-        if not _is_number(document.id):
-            data["seqtruth_id"] = document.id
-        if document.remarks:  # shown by <Text value="$review"/>
-            data["review"] = "\n".join(document.remarks)
-        for opinion in document.opinions:
-            kind, entry = _entry(opinion, options["opinions"])
-            if kind == "predictions" and opinion.role != "model":
-                notes.left_out(
-                    f"role of an opinion ({opinion.role}; written as a prediction)", where
-                )
-            if kind == "annotations":
-                note_score_and_time(opinion, notes, where, time=False)
-            entry["result"] = [
-                controls.result(document.text, mark, f"{kind[0]}{len(task[kind])}-{index}", page)
-                for index, mark in enumerate(contiguous(opinion, notes, where))
-            ]
-            task[kind].append(entry)
+        _add(task, document, controls, notes, options)
+    if task is not None:
         yield task
+
+
+def _task(document: Document, number: int, options: dict[str, str]) -> dict[str, Any]:
+    source = document.source or {}
+    data, _ = _data(document, options.get("text_key"))
+    # the texts of a task with several are documents of their own
+    name = document.id.removesuffix(f"/{source['key']}") if "key" in source else document.id
+    if not _is_number(name):
+        data["seqtruth_id"] = name
+    id_ = int(name) if _is_number(name) else number
+    return {"id": id_, "data": data, "annotations": [], "predictions": []}
+
+
+def _add(
+    task: dict[str, Any],
+    document: Document,
+    controls: _Controls,
+    notes: Notes,
+    options: dict[str, str],
+) -> None:
+    """Put a document's opinions into its task."""
+    where = document.where or document.id
+    note_borders(document, notes)
+    _, page = _data(document, options.get("text_key"))
+    # those of the task's other texts, which are there already
+    known = {_identity(entry): entry for kind in _ENTRIES for entry in task[kind]}
+    if document.remarks:  # shown by <Text value="$review"/>
+        earlier = [task["data"]["review"]] if known and "review" in task["data"] else []
+        task["data"]["review"] = "\n".join([*earlier, *document.remarks])
+    for opinion in document.opinions:
+        kind, entry = _entry(opinion, options["opinions"])
+        if kind == "predictions" and opinion.role != "model":
+            notes.left_out(f"role of an opinion ({opinion.role}; written as a prediction)", where)
+        if kind == "annotations":
+            note_score_and_time(opinion, notes, where, time=False)
+        held = known.get(_identity(entry))
+        if held is None:
+            held = {**entry, "result": []}
+            task[kind].append(held)
+        elif "score" in entry:
+            held["score"] = min(entry["score"], held.get("score", 1.0))
+        place = f"{kind[0]}{next(n for n, one in enumerate(task[kind]) if one is held)}"
+        first = len(held["result"])
+        held["result"] += [
+            controls.result(document, mark, f"{place}-{first + index}", page)
+            for index, mark in enumerate(contiguous(opinion, notes, where))
+        ]
+
+
+_ENTRIES = ("annotations", "predictions")
+
+
+def _identity(entry: dict[str, Any]) -> tuple[str, ...]:
+    """Whose an annotation or prediction of a task is."""
+    return tuple(str(entry.get(key)) for key in ("model_version", "completed_by", "ground_truth"))
 
 
 class _Controls:
@@ -77,28 +119,36 @@ class _Controls:
     def __init__(self, options: dict[str, str]) -> None:
         self.options = options
         self._known: dict[str, tuple[str, str, str]] = {}
+        self._objects: dict[str, str] = {}
 
     def learn(self, document: Document) -> None:
         found = (document.source or {}).get("controls")
         for label, names in found.items() if isinstance(found, dict) else ():
             if isinstance(names, list) and len(names) == 3 and all(map(_is_name, names)):
                 self._known[label] = (names[0], names[1], names[2])
+                self._objects[str((document.source or {}).get("key"))] = names[1]
 
-    def result(self, text: str, mark: Mark, name: str, page: Rendered | None) -> dict[str, Any]:
+    def result(
+        self, document: Document, mark: Mark, name: str, page: Rendered | None
+    ) -> dict[str, Any]:
         """A mark as a result."""
         usual = "labels" if page is None else _KINDS_SHOWN[page.kind]
         first = next(iter(self._known.values()), ("label", "text", usual))
         control, object_, kind = self._known.get(mark.label, first)
-        kind = kind if kind in ("labels", usual) else usual
+        if "key" in (document.source or {}):  # one of several texts
+            object_ = self._objects.get(str((document.source or {})["key"]), object_)
+        kind = kind if kind in ("labels", TAXONOMY, usual) else usual
         if page is None:
-            place = {"start": mark.start, "end": mark.end, "text": text[mark.start : mark.end]}
+            text = document.text[mark.start : mark.end]
+            place = {"start": mark.start, "end": mark.end, "text": text}
         else:
             place = page.value(mark.start, mark.end)
+        label = mark.label.split("/") if kind == TAXONOMY else mark.label
         result: dict[str, Any] = {
             "id": name, "type": kind,
             "from_name": self.options.get("control", control),
             "to_name": self.options.get("to_name", object_),
-            "value": {**place, kind: [mark.label]},
+            "value": {**place, kind: [label]},
         }  # fmt: skip
         if mark.score is not None:
             result["score"] = mark.score
