@@ -201,3 +201,26 @@ def test_the_tagger_marks_all_layers(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert set(further) in ({"O", "B-LOC", "I-LOC"}, {"O", "B-ORG", "I-ORG"})
     with pytest.raises(DataError, match="makes them itself"):
         result.tagger.label(result.corpus)
+
+
+def test_from_tool_to_tool_roles_and_overlaps_are_as_asked(tmp_path: Path) -> None:
+    def result(end: int, label: str) -> dict[str, object]:
+        value = {"start": 0, "end": end, "labels": [label]}
+        return {"from_name": "l", "to_name": "t", "type": "labels", "value": value}
+
+    marked = {"completed_by": 1, "result": [result(4, "PER"), result(8, "S")]}
+    predicted = {"model_version": "m", "result": [result(4, "PER")]}
+    task = {
+        "id": 1,
+        "data": {"text": "Jane ran."},
+        "annotations": [marked],
+        "predictions": [predicted],
+    }
+    source = tmp_path / "in.json"
+    source.write_text(json.dumps([task]))
+    io.convert(source, tmp_path / "models", to="brat", read_options={"roles": "model"})
+    assert [path.name for path in (tmp_path / "models").iterdir()] == ["m"]
+    io.convert(source, tmp_path / "longest", to="brat", read_options={"overlap": "longest"})
+    assert (tmp_path / "longest/1/1.ann").read_text() == "T1\tS 0 8\tJane ran\n"
+    with pytest.raises(InputError, match="overlap"):
+        io.convert(source, tmp_path / "error", to="brat", read_options={"overlap": "error"})

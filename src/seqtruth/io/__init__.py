@@ -354,16 +354,28 @@ def convert(
     with planned(source, format) as plan:
         entries = plan.entries
         if all(isinstance(kind, DocumentFormat) for _, kind in entries):
+            if reading.get("overlap") not in (None, "layers"):  # which is for crowds to decide
+                crowd = _crowd_of_documents(plan, scheme, reading)
+                write(crowd, target, found.name, **writing)
+                return
+            roles = Cutting(roles=reading["roles"]).wanted() if reading.get("roles") else None
             for name in _CUTTING:
                 reading.pop(name, None)
             notes = Notes()
             documents: Any = (document for _, document in _documents(entries, notes, reading))
             if len(entries) > 1:
                 documents = merged(_documents(entries, notes, reading), notes, plan.owners())
+            if roles:
+                documents = (_by_roles(document, roles) for document in documents)
             write_documents(documents, target, found.name, notes, **writing)
             return
         crowd = _joined(plan, scheme, reading)
     write(crowd, target, found.name, **writing)
+
+
+def _by_roles(document: Document, roles: tuple[str, ...]) -> Document:
+    opinions = (opinion for opinion in document.opinions if opinion.role in roles)
+    return replace(document, opinions=tuple(opinions))
 
 
 def target_format(path: str | os.PathLike[str], format: str | None = None) -> Format:

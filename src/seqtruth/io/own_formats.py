@@ -30,6 +30,23 @@ _JSONL = (".jsonl", ".ndjson", ".json")
 _NO_COLUMNS = re.compile(
     rb'\t"?(?:\[\]|[\[{]"?\{?")|^INPUT:\w+\t|\t(?:PROPN|VERB|ADP|PUNCT)\t.*\t\d+\t\w+\t'
 )
+#: Files of programs, which are no columns whatever they look like.
+_OTHERS = (
+    ".py",
+    ".md",
+    ".r",
+    ".js",
+    ".yaml",
+    ".yml",
+    ".toml",
+    ".cfg",
+    ".ini",
+    ".log",
+    ".sh",
+    ".tex",
+    ".7z",
+    ".rar",
+)
 #: How sure one is of a file's format from: its content, its ending alone, no more than a guess.
 SURE, BY_NAME, GUESS = 1.0, 0.3, 0.15
 
@@ -54,7 +71,7 @@ def _tell_conll(glimpse: Glimpse) -> float:
     columns = len(first) > 1 or first[:1] == [b"-DOCSTART-"]
     if suffix == ".txt":
         return 0.0 if _is_prose(head) else BY_NAME
-    return GUESS if columns else 0.0
+    return GUESS if columns and suffix not in _OTHERS and not _is_prose(head) else 0.0
 
 
 def _is_prose(head: bytes) -> bool:
@@ -62,6 +79,9 @@ def _is_prose(head: bytes) -> bool:
     lines = [line.split() for line in head.split(b"\n")[:50] if not line.startswith(b"#")]
     counts = {len(line) for line in lines} - {0}
     if len(counts) > 2 and max(counts) > 20:
+        return True
+    only = [line for line in lines if line]
+    if len(only) == 1 and len(only[0]) > 6 and not any(map(_TAG_CELL.fullmatch, only[0])):
         return True
     tagged = any(_TAG_CELL.fullmatch(line[-1]) for line in lines if len(line) > 1)
     return len(counts) > 1 and max(counts) > 5 and not tagged
@@ -73,7 +93,7 @@ def _tell_folder(glimpse: Glimpse) -> float:
     names = [Path(name).suffix for name in glimpse.tree or () if "/" not in name]
     if any(name in _CONLL[:-1] for name in names):
         return 0.6
-    return BY_NAME if ".txt" in names else 0.1
+    return BY_NAME if ".txt" in names else 0.1 if any(glimpse.path.iterdir()) else 0.0
 
 
 def _tell_jsonl(glimpse: Glimpse) -> float:

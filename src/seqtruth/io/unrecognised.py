@@ -37,6 +37,9 @@ LIKENESSES = (
     ),
     _known(rb".*<!ENTITY\s+name\b|.*<!ELEMENT\b", "a DTD, the task of MAE", "give the .xml files"),
     _known(
+        rb'\s*\{.*"annotation_sets"\s*:', "a document of gatenlp", "save it in GATE as XML, which is read",
+    ),
+    _known(
         rb'\s*\{.*("_data_files"|"_fingerprint"|"splits"\s*:\s*\[\s*"|"features"\s*:\s*\{)',
         "a part of a Hugging Face dataset's folder", "give the folder, which is read as a whole",
     ),
@@ -55,9 +58,6 @@ LIKENESSES = (
     _known(
         rb'\s*[\[{].{0,300}?"text"\s*:\s*".{0,3000}?"(labels?|cats)"\s*:\s*(\[\s*"|\{\s*"\w+"\s*:\s*[\d.]|")',
         "labels of whole texts (classification)", "SeqTruth is about labels of stretches of text",
-    ),
-    _known(
-        rb'\s*\{.*"annotation_sets"\s*:', "a document of gatenlp", "save it in GATE as XML, which is read",
     ),
     _known(rb'\s*\{.*"nbformat"', "a Jupyter notebook", "give the file with the labels"),
     _known(
@@ -81,12 +81,26 @@ LIKENESSES = (
         "rename its columns to task, worker, text, start, end and label, with a span a row",
     ),
     _known(rb"\s*<(!DOCTYPE\s+)?html\b", "a web page", "give the file that the tool exports"),
+    _known(
+        rb"7z\xbc\xaf\x27\x1c|Rar!\x1a\x07|BZh[1-9]1AY|\xfd7zXZ\0|\x28\xb5\x2f\xfd|.{257}ustar",
+        "an archive that is not opened here", "unpack it, and give what is inside; zip and gzip are read",
+    ),
+    _known(rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel or Word file", "save the sheet as CSV"),
+    _known(rb"\x89PNG|\xff\xd8\xff|GIF8", "a picture", "SeqTruth is about labels of text"),
     _known(rb"%PDF-", "a PDF", "give the file that the tool exports"),
     _known(rb"\x80[\x02-\x05]", "a Python pickle, which can run code and is never opened",
            "save it as JSON, CSV or Parquet"),
     _known(rb"SQLite format 3\0", "an SQLite database (as Prodigy and doccano keep inside)",
            "export from the tool: prodigy db-out, or doccano's export"),
 )  # fmt: skip
+
+
+#: Archives of office programs, by a member of theirs.
+_OFFICE = {
+    "xl/workbook.xml": ("an Excel workbook", "save the sheet as CSV"),
+    "word/document.xml": ("a Word document", "give the file that the tool exports"),
+    "content.xml": ("an OpenDocument file", "save the sheet as CSV"),
+}
 
 
 def unrecognised(glimpse: Glimpse, known: Callable[[], str]) -> InputError:
@@ -101,13 +115,19 @@ def unrecognised(glimpse: Glimpse, known: Callable[[], str]) -> InputError:
             )  # fmt: skip
     if path.is_dir():
         got = "a folder"
+        if not any(path.iterdir()):
+            return InputError(
+                "the folder is empty", where=str(path), fix="give the files themselves"
+            )
     elif glimpse.tree is not None:
         names = list(glimpse.tree)
-        if "xl/workbook.xml" in names:
-            return InputError(
-                "not recognised as annotations; it looks like an Excel workbook", where=str(path),
-                fix="save the sheet as CSV",
-            )  # fmt: skip
+        for member, (what, fix) in _OFFICE.items():
+            if member in names:
+                return InputError(
+                    f"not recognised as annotations; it looks like {what}", where=str(path), fix=fix
+                )
+        if not names:
+            return InputError("the archive is empty", where=str(path), fix="export it again")
         if _is_saved(glimpse):
             return InputError(
                 "this is a saved result or tagger, not annotations", where=str(path),

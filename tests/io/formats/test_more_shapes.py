@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from seqtruth import io
+from seqtruth.errors import InputError
 from seqtruth.io.documents import Document, Notes
 
 TEXT = "Jane Roe met Zoë 😀 in Bonn."
@@ -173,3 +177,78 @@ def test_digits_glued_to_the_curator_are_none_of_the_name(tmp_path: Path) -> Non
     documents, _ = read(tmp_path / "project")
     opinions = {opinion.annotator: opinion.role for opinion in documents[0].opinions}
     assert opinions == {"ann": "annotator", "CURATION_USER": "gold"}
+
+
+REPORT = "_unit_id,_worker_id,_tainted,words,text"
+
+
+def test_figure_eight_without_test_questions(tmp_path: Path) -> None:
+    rows = ['1,ann,false,"[""Jane""]",Jane met Bob.', "1,bob,false,[],Jane met Bob."]
+    documents, _ = read(put(tmp_path / "full.csv", REPORT, *rows))
+    assert said(documents[0]) == {"ann": [("Jane", "words")], "bob": []}
+
+
+def test_spans_of_appens_text_annotation(tmp_path: Path) -> None:
+    tokens = [
+        {"text": "Jane", "startIdx": 0, "endIdx": 4},
+        {"text": "Roe", "startIdx": 5, "endIdx": 8},
+    ]
+    cell = json.dumps([{"classname": "PER", "tokens": tokens}]).replace('"', '""')
+    documents, _ = read(put(tmp_path / "full.csv", REPORT, f'1,ann,false,"{cell}",Jane Roe ran.'))
+    assert said(documents[0]) == {"ann": [("Jane Roe", "PER")]}
+    link = '"{""url"": ""https://example.org/1""}"'
+    with pytest.raises(InputError, match="links to results that are not in the file"):
+        put(tmp_path / "links.csv", REPORT + ",words_gold", f"1,ann,false,{link},Jane Roe ran.,")
+        read(tmp_path / "links.csv")
+
+
+def test_mturk_without_entities_is_refused(tmp_path: Path) -> None:
+    path = put(
+        tmp_path / "batch.csv", "HITId,WorkerId,Input.text,Answer.label", "1,w,Jane ran.,PER"
+    )
+    with pytest.raises(InputError, match=r"no assignment has an answer with entities.*Answer\.label"):
+        read(path)
+
+
+def test_a1_and_a2_of_bionlp_are_an_ann(tmp_path: Path) -> None:
+    put(tmp_path / "set/1.txt", "IL2 binds STAT")
+    put(tmp_path / "set/1.a1", "T1\tProtein 0 3\tIL2")
+    put(tmp_path / "set/1.a2", "T2\tBinding 4 9\tbinds", "E1\tBinding:T2 Theme:T1")
+    documents, notes = read(tmp_path / "set")
+    assert said(documents[0]) == {"set": [("IL2", "Protein"), ("binds", "Binding")]}
+    assert notes.counts == {"event": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "what"),
+    [
+        ("x.tar", b"\0" * 257 + b"ustar", "an archive that is not opened here"),
+        ("x.7z", b"7z\xbc\xaf\x27\x1c", "an archive that is not opened here"),
+        ("x.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel or Word file"),
+        ("x.png", b"\x89PNG\r\n", "a picture"),
+        (
+            "x.bdocjs",
+            b'{"annotation_sets": {}, "text": "", "features": {}}',
+            "a document of gatenlp",
+        ),
+        (
+            "train.py",
+            b"TRAIN = [('Jane ran', {'entities': [(0, 4, 'PER')]})]",
+            "cannot tell the format",
+        ),
+    ],
+)
+def test_files_of_other_kinds_are_called_that(
+    tmp_path: Path, name: str, data: bytes, what: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError, match=what):
+        read(tmp_path / name)
+
+
+def test_what_is_empty_is_called_that(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    zipfile.ZipFile(tmp_path / "x.zip", "w").close()
+    for name, what in (("folder", "the folder is empty"), ("x.zip", "the archive is empty")):
+        with pytest.raises(InputError, match=what):
+            read(tmp_path / name)

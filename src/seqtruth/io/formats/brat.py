@@ -12,9 +12,8 @@ counted and left out; the triggers of events are ``T`` lines and stay.
 The annotator is the folder. Where several folders share names of documents, each is an annotator;
 folders that share none are parts of one corpus, by one annotator. Of folders in folders
 (``ann/news/1.ann``, ``bob/news/1.ann``) that level is the annotator in which those with the same texts
-differ. An empty ``.ann`` means that
-nothing was found, a ``.txt`` without ``.ann`` that nobody looked. A single ``.ann`` file is read
-with the ``.txt`` beside it.
+differ. An empty ``.ann`` means that nothing was found, a ``.txt`` without ``.ann`` that nobody looked. A
+single ``.ann`` file is read with the ``.txt`` beside it; ``.a1`` and ``.a2`` together are an ``.ann``.
 
 Offsets are checked against the words that each line repeats: files written with other line ends
 (``\\r\\n`` counted as one), with a byte-order mark counted in, or by tools that count UTF-16
@@ -38,6 +37,8 @@ from seqtruth.io.formats.offsets import Converter, line_ends_to_points, utf16_to
 from seqtruth.io.formats.plain_marks import note_borders
 from seqtruth.io.tree import Tree
 
+#: Of BioNLP's shared tasks, ``.a1`` (given) and ``.a2`` (found) are together what an ``.ann`` is.
+_ENDINGS = (".ann", ".a1", ".a2")
 _LINE = re.compile(r"^(?:[TREAMN]\d\S*\t|\*\t|#)")
 _KINDS = {
     "R": "relation", "*": "relation", "E": "event", "A": "attribute", "M": "attribute",
@@ -64,12 +65,12 @@ class _Folder:
     name: str
     part: str = ""
     texts: dict[str, str] = field(default_factory=dict)
-    marks: dict[str, str] = field(default_factory=dict)
+    marks: dict[str, list[str]] = field(default_factory=dict)
 
 
 def tell(glimpse: Glimpse) -> float:
     if glimpse.tree is not None:
-        names = [name for name in glimpse.tree if name.endswith(".ann")]
+        names = [name for name in glimpse.tree if name.endswith(_ENDINGS)]
         texts = {name for name in glimpse.tree if name.endswith(".txt")}
         sure = 0.5 if names and texts else 0.0
         for name in names[:20]:
@@ -79,7 +80,7 @@ def tell(glimpse: Glimpse) -> float:
         return sure
     if glimpse.path.suffix == ".txt" and (beside := glimpse.path.with_suffix(".ann")).is_file():
         return tell(Glimpse(beside))
-    if glimpse.path.suffix == ".ann":
+    if glimpse.path.suffix in _ENDINGS:
         head = glimpse.head[:200].decode("utf-8", "replace")
         return 0.9 if _LINE.match(head) else 0.4 if not head.strip() else 0.0
     return 0.0
@@ -116,19 +117,23 @@ def _title(path: Path) -> str:
 def _folders(path: Path) -> tuple[Tree, list[_Folder]]:
     """The files by folder; of a single ``.ann`` or ``.txt``, only these two."""
     tree, names = Tree(path), None
-    if path.is_file() and path.suffix in (".ann", ".txt"):
+    if path.is_file() and path.suffix in (*_ENDINGS, ".txt"):
         tree = Tree(path.parent)
-        names = [
-            f"{path.stem}.ann",
-            *([f"{path.stem}.txt"] if path.with_suffix(".txt").is_file() else []),
-        ]
+        beside = (path.with_suffix(ending) for ending in (*_ENDINGS, ".txt"))
+        names = [file.name for file in beside if file.is_file()]
     found: dict[str, _Folder] = {}
     for name in tree if names is None else names:
         pure = PurePosixPath(name)
-        if pure.suffix in (".txt", ".ann"):
+        if pure.suffix in (".txt", *_ENDINGS):
             inside = pure.parent.name or _title(tree.path)
             folder = found.setdefault(str(pure.parent), _Folder(inside))
-            (folder.texts if pure.suffix == ".txt" else folder.marks)[pure.stem] = name
+            if pure.suffix == ".txt":
+                folder.texts[pure.stem] = name
+            else:
+                folder.marks.setdefault(pure.stem, []).append(name)
+    for folder in found.values():
+        for stem, files in folder.marks.items():  # an .ann holds what the others do
+            folder.marks[stem] = [file for file in files if file.endswith(".ann")] or sorted(files)
     if not any(folder.marks or folder.texts for folder in found.values()):
         raise InputError(
             "no .ann files", where=str(path), fix="give the folder with .txt and .ann files"
@@ -190,7 +195,7 @@ def _any_text(tree: Tree, places: list[tuple[_Folder, str]]) -> tuple[str, str]:
             return _text(tree, folder.texts[name]), tree.where(folder.texts[name])
     folder, name = places[0]
     raise InputError(
-        "there is no text for this file", where=tree.where(folder.marks[name]),
+        "there is no text for this file", where=tree.where(folder.marks[name][0]),
         fix=f"put {name}.txt beside it",
     )  # fmt: skip
 
@@ -201,8 +206,8 @@ def _text(tree: Tree, name: str) -> str:
     return data.decode()
 
 
-def _marks(tree: Tree, name: str, content: str, notes: Notes) -> tuple[Mark, ...]:
-    lines = list(_lines(tree, name, notes))
+def _marks(tree: Tree, names: list[str], content: str, notes: Notes) -> tuple[Mark, ...]:
+    lines = [line for name in names for line in _lines(tree, name, notes)]
     text = content.removeprefix("\ufeff")
     convert = _counting(content, lines)
     marks = []

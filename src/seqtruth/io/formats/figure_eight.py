@@ -1,15 +1,17 @@
 """Figure Eight (CrowdFlower, Appen): full reports in CSV, a row per judgment, and JSON, a unit a line.
 
 The columns are the job's own. An answer column is one that has a twin with ``_gold`` (in JSON: a key of
-``judgments[].data``). Two kinds of answers are marks: lists of quoted words without offsets, found
-again in the text (see :mod:`.quotes`; what is ambiguous is counted, ``ambiguous=first|all|none``), and
-lists of token numbers, where the unit has ``tokens``; neighbouring numbers make one mark. A mark's
-label is the answer column's name, or ``label=``. Other answers (``none``, check boxes) are left out.
+``judgments[].data``), or, where none has, one of lists. Three kinds of answers are marks: lists of quoted
+words without offsets, found again in the text (see :mod:`.quotes`; what is ambiguous is counted,
+``ambiguous=first|all|none``); spans of the text annotation tool (``classname``, ``tokens`` with ``startIdx``
+and ``endIdx``); and lists of token numbers, where the unit has ``tokens``; neighbouring numbers make one
+mark. A mark's label is its class, the answer column's name, or ``label=``. Other answers (``none``, check
+boxes) are left out.
 
 The text is the column in which most quotes are found, or ``text=``. Judgments that are tainted or
 rejected are left out, unless ``tainted=keep``. An empty list, or no list at all beside other answers,
-is "saw it and marked nothing". Quotes in a ``_gold`` column are gold. A report of the newer text tool,
-which holds links to its results in place of them, cannot be read.
+is "saw it and marked nothing". Quotes in a ``_gold`` column are gold. A report that holds links to results
+in place of them is refused.
 """
 
 from __future__ import annotations
@@ -19,11 +21,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Mark, Notes, Opinion
 from seqtruth.io.format import DocumentFormat, Glimpse
+from seqtruth.io.formats.checked_values import mark_of, name_of, whole_of
 from seqtruth.io.formats.column_names import TEXTS
 from seqtruth.io.formats.delimited import header, read_delimited
 from seqtruth.io.formats.figure_eight_json import AnswerOptions, read_units
@@ -33,6 +38,7 @@ from seqtruth.io.formats.quotes import AMBIGUOUS, locate
 #: Rows looked at to find the text's column.
 _SAMPLE = 500
 _FULL = "give the full report, which has a row for each judgment"
+_LINK = re.compile(r'\s*(\{\s*"url"\s*:|https?://)')
 _TRUE = ("true", "t", "1", "yes")
 
 
@@ -79,7 +85,7 @@ class _Unit:
 
     row: dict[str, str]
     where: str
-    judgments: list[tuple[str, dict[str, list[str]], str | None, str]] = field(default_factory=list)
+    judgments: list[tuple[str, dict[str, list[Any]], str | None, str]] = field(default_factory=list)
 
 
 def _read_report(
@@ -92,11 +98,15 @@ def _read_report(
         if name not in columns:
             raise InputError(f"column {name!r} is missing", where=f"{path}:1", fix=_FULL)
     answers = [name for name in columns if f"{name}_gold" in columns and not name.startswith("_")]
+    first = list(islice(rows, _SAMPLE))
+    rows = chain(first, rows)
     if chosen.answers:
         answers = [name for name in chosen.answers if name in columns]
     if not answers:
+        answers = _listing(columns, [row for row, _ in first if row])
+    if not answers:
         raise InputError(
-            "no column is an answer: none has a twin with _gold", where=f"{path}:1",
+            "no column is an answer: none has a twin with _gold, or holds lists", where=f"{path}:1",
             got=f"columns {', '.join(columns)}"[:120], fix="name the answer columns with answers=",
         )  # fmt: skip
     units: dict[str, _Unit] = {}
@@ -120,6 +130,16 @@ def _read_report(
         yield _document(name, unit, text, marking, notes, chosen)
 
 
+def _listing(columns: tuple[str, ...], rows: list[dict[str, str]]) -> list[str]:
+    """Columns that hold nothing but lists, for a report without those of test questions."""
+    found = []
+    for name in columns:
+        cells = [row[name].strip() for row in rows if row[name].strip()]
+        if cells and not name.startswith("_") and all(x[0] + x[-1] == "[]" for x in cells):
+            found.append(name)
+    return found
+
+
 def _iso(text: str) -> str | None:
     """``9/3/2018 15:14:10`` as ISO 8601; None where it is written in another way."""
     try:
@@ -128,19 +148,57 @@ def _iso(text: str) -> str | None:
         return None
 
 
-def _quotes(cell: str, where: str) -> list[str] | None:
-    """Quoted words in a cell; None where it is another kind of answer."""
+def _quotes(cell: str, where: str) -> list[Any] | None:
+    """Quoted words in a cell, or spans; None where it is another kind of answer."""
     cell = cell.strip()
     if not cell:
         return []
-    if cell.startswith("["):
-        try:
-            value = literal(cell, where)
-        except InputError:
-            return None  # an answer that begins with a bracket
-        strings = isinstance(value, list) and all(isinstance(one, str) for one in value)
-        return value if strings else None
-    return None
+    if cell[0] not in "[{":
+        return None
+    try:
+        value = literal(cell, where)
+    except InputError:
+        return None  # an answer that begins with a bracket
+    value = value.get("spans") if isinstance(value, dict) else value
+    if not isinstance(value, list) or not all(isinstance(one, str) or _span(one) for one in value):
+        return None
+    return value
+
+
+def _span(one: Any) -> tuple[int, int, str] | None:
+    """The place and class of a span of the text annotation tool."""
+    if not isinstance(one, dict) or not (label := name_of(one.get("classname"))):
+        return None
+    tokens = one.get("tokens")
+    parts = [part for part in tokens if isinstance(part, dict)] if isinstance(tokens, list) else []
+    starts = [whole_of(part.get("startIdx")) for part in parts] or [whole_of(one.get("start"))]
+    ends = [whole_of(part.get("endIdx")) for part in parts] or [whole_of(one.get("end"))]
+    if None in starts or None in ends:
+        return None
+    return min(x for x in starts if x is not None), max(x for x in ends if x is not None), label
+
+
+def _said(one: Any) -> str:
+    """The words of a quote or span."""
+    if isinstance(one, str):
+        return one
+    text, tokens = one.get("text"), one.get("tokens")
+    if isinstance(text, str) or not isinstance(tokens, list):
+        return text if isinstance(text, str) else ""
+    return str(tokens[0].get("text", "")) if tokens and isinstance(tokens[0], dict) else ""
+
+
+def _marks(
+    said: list[Any], text: str, column: str, notes: Notes, where: str, chosen: AnswerOptions
+) -> Iterator[Mark]:
+    quotes = [one for one in said if isinstance(one, str)]
+    for start, end in locate(quotes, text, notes, where, chosen.ambiguous):
+        yield Mark(start, end, chosen.label or column)
+    for found in map(_span, said):
+        if found is not None:
+            mark = mark_of(text, found[0], found[1], chosen.label or found[2], notes, where)
+            if mark is not None:
+                yield mark
 
 
 def _marking(units: dict[str, _Unit], answers: list[str], notes: Notes, path: Path) -> list[str]:
@@ -155,11 +213,18 @@ def _marking(units: dict[str, _Unit], answers: list[str], notes: Notes, path: Pa
         if other[name] and not filled[name]:
             notes.left_out(f"answer {name} (not a list of quotes)", f"{path}:2", other[name])
     marking = [name for name in answers if filled[name]]
+    cells = [unit.row[name] for unit in units.values() for name in answers]
+    if not marking and any(_LINK.match(cell) for cell in cells):
+        raise InputError(
+            "the answers are links to results that are not in the file", where=f"{path}:2",
+            got=next(cell for cell in cells if _LINK.match(cell))[:80],
+            fix="fetch the results behind the links, and put them into the column in their place",
+        )  # fmt: skip
     if not marking:
         raise InputError(
-            "no answer is a list of quoted words", where=f"{path}:2",
+            "no answer is a list of quoted words or spans", where=f"{path}:2",
             got=f"answers {', '.join(answers)}"[:120],
-            fix="only text highlighting jobs whose report holds the words can be read",
+            fix="only text highlighting and annotation jobs whose report holds the words can be read",
         )  # fmt: skip
     return marking
 
@@ -172,7 +237,7 @@ def _text_column(
     own = [name for name in columns if not name.startswith("_") and name not in marking]
     for unit in list(units.values())[:_SAMPLE]:
         wanted = {
-            q
+            _said(q)
             for _, quotes, _, _ in unit.judgments
             for name in marking
             for q in quotes.get(name, ())
@@ -201,17 +266,17 @@ def _document(
     opinions: list[Opinion] = []
     for worker, quotes, time, where in unit.judgments:
         marks = [
-            Mark(start, end, chosen.label or column)
+            mark
             for column in marking
-            for start, end in locate(quotes.get(column, []), text, notes, where, chosen.ambiguous)
+            for mark in _marks(quotes.get(column, []), text, column, notes, where, chosen)
         ]
         opinions.append(Opinion(worker, tuple(marks), time=time))
     gold = {column: _quotes(unit.row.get(f"{column}_gold", ""), unit.where) for column in marking}
     if any(gold.values()):
         marks = [
-            Mark(start, end, chosen.label or column)
+            mark
             for column, quoted in gold.items()
-            for start, end in locate(quoted or [], text, notes, unit.where, chosen.ambiguous)
+            for mark in _marks(quoted or [], text, column, notes, unit.where, chosen)
         ]
         opinions.append(Opinion("gold", tuple(marks), "gold"))
     return Document(name, text, tuple(opinions), where=unit.where)
@@ -225,7 +290,7 @@ FORMAT = DocumentFormat(
     read_options={
         "text": "the column with the text (the one in which most quotes stand)",
         "label": "the marks' label (the answer column's name)",
-        "answers": "the answer columns, with commas between (those with a _gold twin)",
+        "answers": "the answer columns, with commas between (those with a _gold twin, or of lists)",
         "ambiguous": "a quote with several places: first, all or none (first)",
         "tainted": "leave tainted judgments out, or keep them (leave)",
     },

@@ -78,6 +78,12 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
             notes.left_out("rejected assignment", where)
             continue
         _add(item, row, by, answers, notes, where)
+    if items and not any(item.opinions for item in items.values()):
+        raise InputError(
+            "no assignment has an answer with entities", where=str(path),
+            got=f"answers {', '.join(answers)}; {'; '.join(notes.lines())}"[:200],
+            fix="SeqTruth reads answers of crowd-entity-annotation; rejected=keep takes rejected ones, too",
+        )  # fmt: skip
     names = Counter(item.id for item in items.values())
     for number, item in enumerate(items.values()):
         name = item.id if names[item.id] == 1 and item.id else f"{item.id}#{number}"
