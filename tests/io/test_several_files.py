@@ -123,3 +123,13 @@ def test_files_of_one_text_that_differ_somewhere_are_refused(tmp_path: Path) -> 
     two = conll(tmp_path, "bob.conll", SECOND + "\nNay O\n")
     with pytest.raises(InputError, match=re.escape("sentence '2': a sentence has other tokens")):
         io.read([one, two])
+
+
+def test_one_id_for_two_texts_is_said(tmp_path: Path) -> None:
+    for name, text in (("one", "Ann met Bob."), ("two", "Something else, entirely.")):
+        (tmp_path / f"{name}.jsonl").write_text(
+            json.dumps({"id": 1, "text": text, "label": [[0, 3, "X"]]})
+        )
+    crowd, said = read(tmp_path / "one.jsonl", tmp_path / "two.jsonl")
+    assert crowd.corpus.documents == ("1", "two/1")
+    assert "1 × id of a document that another file has for another text" in said

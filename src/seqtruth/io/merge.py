@@ -65,6 +65,10 @@ def merged(documents: Iterable[Filed], notes: Notes, owners: Mapping[Path, str])
         name = document.id
         known = found.get(name)
         if known is not None and file != files[name] and not _same(known, document):
+            notes.left_out(
+                "id of a document that another file has for another text (with the file's name before it)",
+                document.where,
+            )
             name = f"{file.stem}/{name}"
             known = found.get(name)
         if known is None:

@@ -7,6 +7,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from seqtruth import io
@@ -206,7 +208,9 @@ def test_mturk_without_entities_is_refused(tmp_path: Path) -> None:
     path = put(
         tmp_path / "batch.csv", "HITId,WorkerId,Input.text,Answer.label", "1,w,Jane ran.,PER"
     )
-    with pytest.raises(InputError, match=r"no assignment has an answer with entities.*Answer\.label"):
+    with pytest.raises(
+        InputError, match=r"no assignment has an answer with entities.*Answer\.label"
+    ):
         read(path)
 
 
@@ -252,3 +256,57 @@ def test_what_is_empty_is_called_that(tmp_path: Path) -> None:
     for name, what in (("folder", "the folder is empty"), ("x.zip", "the archive is empty")):
         with pytest.raises(InputError, match=what):
             read(tmp_path / name)
+
+
+TAGS = ["O", "B-PER", "I-PER"]
+
+
+def parquet(path: Path, rows: list[dict[str, Any]], **names: list[str]) -> Path:
+    """A file as ``datasets`` writes it, with the names of numbers in the schema."""
+    table = pa.Table.from_pylist(rows)
+    kinds = {column: {"names": said, "_type": "ClassLabel"} for column, said in names.items()}
+    info = json.dumps({"info": {"features": kinds}})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table.replace_schema_metadata({"huggingface": info}), path)
+    return path
+
+
+def test_a_dataset_of_several_files_is_by_one(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        rows = [{"id": f"{split}-1", "tokens": ["Jane", "ran"], "ner_tags": [1, 0]}]
+        path = tmp_path / "news/data" / f"{split}-00000-of-00001.parquet"
+        parquet(path, rows, ner_tags=TAGS)
+    documents, _ = read(tmp_path / "news")
+    assert [said(one) for one in documents] == [{"news": [("Jane", "PER")]}] * 2
+
+
+def test_parquet_files_of_annotators_in_a_folder(tmp_path: Path) -> None:
+    for who in ("ann", "bob"):
+        rows = [{"tokens": ["Jane", "ran"], "ner_tags": [1, 0]}]
+        parquet(tmp_path / f"both/{who}.parquet", rows, ner_tags=TAGS)
+    crowd = io.read(tmp_path / "both")
+    assert (crowd.annotators, crowd.n_sentences) == (("ann", "bob"), 1)
+
+
+def test_annotators_may_be_numbers_with_names(tmp_path: Path) -> None:
+    rows = [
+        {"doc_id": 1, "annotator": who, "tokens": ["Jane"], "labels": [1 - who]} for who in (0, 1)
+    ]
+    path = parquet(tmp_path / "rows.parquet", rows, annotator=["ann", "bob"], labels=TAGS)
+    documents, _ = read(path)
+    assert said(documents[0]) == {"ann": [("Jane", "PER")], "bob": []}
+
+
+def test_a_column_of_gold_beside_those_of_annotators(tmp_path: Path) -> None:
+    tagged = {
+        "tokens": ["Jane"],
+        "ner_tags_ann": ["B-PER"],
+        "ner_tags_bob": ["O"],
+        "gold": ["B-PER"],
+    }
+    span = [{"start": 0, "end": 4, "label": "PER"}]
+    marked = {"text": "Jane", "spans_ann": span, "spans_bob": [], "gold": span}
+    for number, record in enumerate((tagged, marked)):
+        documents, _ = read(put(tmp_path / f"{number}.jsonl", record))
+        roles = {opinion.annotator: opinion.role for opinion in documents[0].opinions}
+        assert roles == {"ann": "annotator", "bob": "annotator", "gold": "gold"}

@@ -39,6 +39,8 @@ from seqtruth.io.tree import Tree
 
 _PARQUET, _FOOTED, _STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 _SPLIT = re.compile(r"(?:.*/)?([A-Za-z_.]+?)(?:-\d{5}-of-\d{5}|-\d+)?(?:-[0-9a-f]{8,})?\.\w+")
+#: Names of a dataset's files: splits and shards.
+_PART = re.compile(r"(?:.*/)?(?:(?:train|test|valid|validation|dev|eval)\b|[^/]*\d{5}-of-\d{5})")
 _MARKS = ("dataset_info.json", "state.json", "dataset_dict.json")
 
 
@@ -61,8 +63,8 @@ def _tell_folder(glimpse: Glimpse) -> float:
     if any(mark in names for mark in _MARKS) and any(name.endswith(".arrow") for name in names):
         return 1.0
     packed = [name for name in glimpse.tree if name.endswith((".parquet", ".arrow"))]
-    if not packed:
-        return 0.0
+    if not any(map(_PART.match, packed)):
+        return 0.0  # files of their own, perhaps of different annotators
     first = glimpse.path / packed[0]
     return _tell_schema(arrow_rows if packed[0].endswith(".arrow") else parquet_rows, first)
 
@@ -86,6 +88,7 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
         yield from _read_file(path, {}, notes, options)
         return
     splits = _splits(path)
+    options = {"annotator": path.resolve().name, **options}
     if wanted is not None:
         if str(wanted) not in splits:
             raise InputError(

@@ -202,15 +202,22 @@ def _labels(
         as_tags = [key for key in fit if _fits(record[key], record[tokens])]
         found = names.label_columns(as_tags, names.TAGS)
         if found:
-            return found
+            return [*found, *_gold(as_tags, found)]
         bio = [key for key in as_tags if looks_tagged(record[key])]
         if bio:
             return [names.LabelColumn(key, key, names.role_of(key)) for key in bio]
     found = names.label_columns(fit, names.SPANS)
     if found:
-        return found
+        return [*found, *_gold([key for key in fit if are_spans(record[key])], found)]
     marked = [key for key in fit if are_spans(record[key])]  # a column of spans for each annotator
     return [names.LabelColumn(key, key, names.role_of(key)) for key in marked]
+
+
+def _gold(columns: list[str], found: list[names.LabelColumn]) -> list[names.LabelColumn]:
+    """Further columns of labels that are called gold."""
+    known = {one.column for one in found}
+    gold = [key for key in columns if key not in known and names.role_of(key) == "gold"]
+    return [names.LabelColumn(key, key, "gold") for key in gold]
 
 
 def _fits(value: Any, tokens: list[Any]) -> bool:
@@ -250,7 +257,7 @@ def _document(
 ) -> Document:
     text, tokens, counts = _text(record, plan, notes, where)
     unit = choices.unit
-    signed = name_of(record[plan.annotator]) if plan.annotator is not None else None
+    signed = _signature(record, plan.annotator, choices)
     page = Page(text, tokens, unit or ("characters" if plan.text else ""), notes, where, counts)
     opinions: list[Opinion] = []
     for column, owner, role in plan.labels:
@@ -265,6 +272,16 @@ def _document(
         (name_of(record[plan.id]) if plan.id is not None else None) or "",
         text, tuple(opinions), tokens, _extents(record.get("sentences"), text), where,
     )  # fmt: skip
+
+
+def _signature(record: dict[str, Any], column: str | None, choices: Choices) -> str | None:
+    """Who signed a row; by name, where the schema has names for the column's numbers."""
+    if column is None:
+        return None
+    value, known = record[column], choices.names.get(column, ())
+    if type(value) is int and 0 <= value < len(known):
+        return known[value]
+    return name_of(value)
 
 
 def _both(signed: str | None, owner: str) -> str:

@@ -46,6 +46,7 @@ from seqtruth.io.files import write_chunks
 from seqtruth.io.format import DocumentFormat, Glimpse
 from seqtruth.io.formats.checked_values import first_of, name_of, shown
 from seqtruth.io.formats.gathered import Gathered
+from seqtruth.io.formats.labelled_records import are_spans
 from seqtruth.io.formats.model_answers import Unreadable, items_of
 from seqtruth.io.formats.plain_marks import UniqueIds, contiguous, note_borders, note_score_and_time
 from seqtruth.io.formats.quote_placing import READ_OPTIONS, Asked, marks_of
@@ -166,10 +167,11 @@ def _answers(record: dict[str, Any], where: str, asked: Asked) -> Iterator[tuple
 
 
 def _columns(record: dict[str, Any]) -> list[str]:
-    """Keys of models' own, with lists of quotes under them."""
-    lists = [key for key, value in record.items() if isinstance(value, list)]
-    quoted = any(map(_is_answer, map(record.get, lists)))
-    return lists if quoted or not any(map(record.get, lists)) else []
+    """Keys of models' own, with lists of quotes, and no offsets, under them."""
+    lists = {key: value for key, value in record.items() if isinstance(value, list)}
+    filled = [value for value in lists.values() if value]
+    quoted = all(_is_answer(value) and not are_spans(value) for value in filled)
+    return list(lists) if quoted else []
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes, **options: object) -> None:
