@@ -177,11 +177,7 @@ FOLDERS = [
         {"ann": "a B-PER\n" * 9, "bob": "a B-PER\n" * 8 + "a X-PER\n"},
         "f/bob.conll:9: tag 'X-PER' is not IOB2; expected B-, I- or O",
     ),
-    (
-        {},
-        "f: the folder holds no CoNLL files; give each annotator a file, name.conll (also .txt, "
-        ".tsv, .bio, .iob, .iob2, .bioes, .bilou)",
-    ),
+    ({}, "f: the folder is empty; give the files themselves"),
 ]
 
 
