@@ -12,6 +12,8 @@ from seqtruth.data.labelling import Labelling
 from seqtruth.methods import make_method
 from seqtruth.metrics import evaluate
 from seqtruth.paper import PARTS, Workshop, leak, reproduce
+from seqtruth.paper.leak_page import TEACHER_WORDS
+from seqtruth.paper.ready import Halves
 
 
 def workshop(folder: Path, data: Path) -> Workshop:
@@ -27,7 +29,7 @@ def test_the_page_says_that_it_uses_gold_and_has_every_teacher(mini: Path, tmp_p
     assert not report.failed
     page = (tmp_path / "leak.md").read_text()
     assert "use gold labels. They are no results of ours" in page
-    for words in leak.TEACHERS.values():
+    for words in TEACHER_WORDS.values():
         assert words in page
     assert "83.02 / 78.69 / 80.79" in page  # the paper's own
     with open(tmp_path / "leak.csv") as file:
@@ -46,7 +48,9 @@ def test_a_ready_tagger_has_seen_what_its_teacher_says(mini: Path, tmp_path: Pat
     gold, even = material.data.gold, material.data.splits["even"]
     scores = {}
     for teacher in ("same", "other"):
-        ready = leak.Ready("crf", teacher, 0, lambda t=teacher: leak.teach(material, t, "crf", 0))
+        ready = leak.Ready(
+            "crf", teacher, 0, "", lambda t=teacher: leak.teach(material, t, "crf", 0)
+        )
         assert ready.clone() is ready
         before = ready.predict_proba(material.crowd.corpus)
         assert ready.fit(material.crowd.corpus, material.crowd.tags[:1]) is ready
@@ -57,6 +61,6 @@ def test_a_ready_tagger_has_seen_what_its_teacher_says(mini: Path, tmp_path: Pat
     assert scores["same"] > 0.95 > scores["other"]
     # each half is judged by the model of the other
     halves = leak.teach(material, "other", "crf", 0)
-    assert isinstance(halves, leak.Halves)
+    assert isinstance(halves, Halves)
     name = material.crowd.corpus.documents[material.crowd.corpus.sentence_document[even][0]]
     assert halves.mine(name) == 0

@@ -15,7 +15,7 @@ def reproduce(
     what: Annotated[
         str,
         typer.Argument(
-            help="all (of the paper), table2 … table5, figure-weights, figure-convergence; leak; or regimes.",
+            help="all, table2 … table5, figure-weights, figure-convergence, best; leak; or regimes.",
             show_default=False,
         ),
     ],
@@ -65,9 +65,9 @@ def reproduce(
     else:
         if report.claims:
             table(
-                ["the paper's claim", "here", "figures"],
-                [[one["text"], "holds" if one["holds"] else "does not hold", one["figures"]]
-                 for one in report.claims],
+                ["the paper's claim", "paper", "ours", "verdict"],
+                [[one["text"], one["paper"], one["ours"],
+                  "holds" if one["holds"] else "does not hold"] for one in report.claims],
             )  # fmt: skip
         for spec, why in report.not_run.items():
             note(f"{spec}: {why}")

@@ -7,14 +7,17 @@ of the page from their labels.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from seqtruth.errors import ParameterError
-from seqtruth.paper import convergence, leak, regimes, table2, table3, table4, table5, weights
+from seqtruth.paper import best, convergence, leak, regimes, table2, table3, table4, table5, weights
 from seqtruth.paper.claims import claims
+from seqtruth.paper.grid import Section
 from seqtruth.paper.page import write_page
+from seqtruth.paper.tables import csv_rows, csv_text
 from seqtruth.paper.workshop import Workshop
 
 PARTS: dict[str, ModuleType] = {
@@ -24,6 +27,7 @@ PARTS: dict[str, ModuleType] = {
     "table5": table5,
     "figure-weights": weights,
     "figure-convergence": convergence,
+    "best": best,
 }
 NAMES = ("all", *PARTS, regimes.NAME, leak.NAME)
 
@@ -70,10 +74,20 @@ def reproduce(what: str, work: Workshop) -> Report:
     return Report(
         write_page(work, what, sections),
         [row.to_dict() for section in sections for row in section.rows],
-        [one._asdict() for one in claims(sections)],
+        [one._asdict() for one in claims(_tables(sections))],
         dict(work.missing),
         {str(job): why for job, why in work.failed.items()},
     )
+
+
+def _tables(sections: Sequence[Section]) -> dict[str, list[dict[str, Any]]]:
+    """What claims are decided by, as it stands in the files."""
+    return {
+        name.removesuffix(".csv"): csv_rows(csv_text(rows))
+        for section in sections
+        for name, rows in section.csv.items()
+        if not name.endswith("-bootstrap.csv")
+    }
 
 
 __all__ = ["NAMES", "PARTS", "Report", "Workshop", "check_part", "reproduce"]

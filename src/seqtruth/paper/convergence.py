@@ -7,7 +7,7 @@ from typing import Any
 
 from seqtruth.history import History
 from seqtruth.paper import systems
-from seqtruth.paper.grid import Claim, Section
+from seqtruth.paper.grid import Section
 from seqtruth.paper.material import TITLES
 from seqtruth.paper.plots import panels
 from seqtruth.paper.runs import Job
@@ -31,7 +31,7 @@ def jobs(work: Workshop) -> list[tuple[Job, float]]:
 
 def section(work: Workshop) -> Section:
     rows: list[dict[str, Any]] = []
-    plots, parts, stops, claims = {}, [], [], []
+    plots, parts, stops = {}, [], []
     for data in DATA:
         found = {words: _history(work, system, data) for words, system in SYSTEMS.items()}
         kept = {words: history for words, history in found.items() if history is not None}
@@ -54,15 +54,10 @@ def section(work: Workshop) -> Section:
                 [f"{TITLES[data]}, {words}", str(len(history)), history.stop_reason,
                  f"{objective[0]:,.0f}", f"{objective[-1]:,.0f}", f"{falls} of {len(history) - 1}"]
             )  # fmt: skip
-            if "without" not in words:
-                claim = f"F falls over the first three rounds, {TITLES[data]}, {words}"
-                holds = all(b <= a for a, b in pairwise(objective[:3]))
-                first = ", ".join(f"{f:,.0f}" for f in objective[:4])
-                claims.append(Claim(claim, holds, first, NAME))
         parts.append("")
     head = ["AggSLC on", "rounds", "stopped because", "F, first round", "F, last", "steps down"]
     text = f"{ABOUT}\n\n{markdown(head, stops)}\n\n" + "\n".join(parts)
-    return Section(NAME, "Figure: convergence", text, {f"{NAME}.csv": rows}, plots, claims=claims)
+    return Section(NAME, "Figure: convergence", text, {f"{NAME}.csv": rows}, plots)
 
 
 ABOUT = """\

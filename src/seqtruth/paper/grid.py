@@ -21,15 +21,6 @@ from seqtruth.paper.tables import order, relaxed_table, strict_table
 from seqtruth.paper.workshop import Workshop
 
 
-class Claim(NamedTuple):
-    """What the paper claims, whether it holds here, the figures, and the table or figure they are from."""
-
-    text: str
-    holds: bool
-    figures: str
-    where: str
-
-
 class Section(NamedTuple):
     """One table or figure of the page.
 
@@ -38,7 +29,6 @@ class Section(NamedTuple):
     csv : rows by file name.
     plots : SVG by file name.
     rows : what is scored against the paper, for the list of differences.
-    claims : those that its rows do not decide.
     """
 
     name: str
@@ -47,7 +37,6 @@ class Section(NamedTuple):
     csv: Mapping[str, Sequence[Mapping[str, Any]]]
     plots: Mapping[str, str] = {}
     rows: Sequence[Row] = ()
-    claims: Sequence[Claim] = ()
 
 
 @dataclass(frozen=True)

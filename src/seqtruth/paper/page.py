@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,39 +15,42 @@ from seqtruth.paper.grid import Section
 from seqtruth.paper.material import TITLES
 from seqtruth.paper.reasons import FAR, not_comparable, reason
 from seqtruth.paper.scores import Row
-from seqtruth.paper.tables import csv_text, markdown, number, signed
+from seqtruth.paper.tables import csv_rows, csv_text, markdown, number, signed
 from seqtruth.paper.workshop import Workshop
 
 FILES = "reproduction"
 
 
 def write_page(work: Workshop, what: str, sections: Sequence[Section]) -> list[Path]:
-    """Write everything; returns the paths, the page first: the verdicts of all, or the one section."""
+    """Write a page for each section and the verdicts; returns the paths, the page to read first.
+
+    Parts can be made one by one: verdicts and differences are of all tables in the folder.
+    """
     folder = work.folder / FILES
-    name = "reproduction" if what == "all" else what
-    page = work.folder / f"{name}.md"
-    made = _stamp(work, what)
-    costs = _costs(work)
-    files = {page: _page(work, what, name, sections)} if what == "all" else {}
+    made, costs = _stamp(work, what), _costs(work)
+    files = {}
     for section in sections:
         text = f"# {section.title}\n\n{made}\n{_settings(work)}\n{section.text}"
-        if what == "all":
-            files[folder / f"{section.name}.md"] = text.replace("{files}/", "")
-        else:
-            files[page] = text.replace("{files}", FILES)
+        files[folder / f"{section.name}.md"] = text.replace("{files}/", "")
         files |= {folder / file: drawing for file, drawing in section.plots.items()}
         files |= {folder / file: csv_text(rows) for file, rows in section.csv.items()}
-    files[folder / "differences.md"] = _differences(made, sections)
+    name = "reproduction" if what == "all" else what
     files[folder / f"{name}-cost.csv"] = csv_text(costs)
     files[folder / f"{name}-cost.md"] = _cost_page(costs)
     folder.mkdir(parents=True, exist_ok=True)
+    _write(files)
+    verdicts = _verdicts(work.folder)
+    _write(verdicts)
+    return [*verdicts, *files] if what == "all" else [*files, *verdicts]
+
+
+def _write(files: Mapping[Path, str]) -> None:
     for path, text in files.items():
         write_chunks(path, [text.encode()])
-    return list(files)
 
 
 def write_lone_page(work: Workshop, made: Section, about: str) -> list[Path]:
-    """A section that is no part of the paper's own, with its CSV; returns the paths, the page first.
+    """A section that is no part of the paper's own, with CSV and plots; returns the paths, the page first.
 
     Parameters
     ----------
@@ -58,11 +61,11 @@ def write_lone_page(work: Workshop, made: Section, about: str) -> list[Path]:
     console = f"```console\nexport SEQTRUTH_DATA=DATA\n{_command(work, made.name)} -o DIR\n```\n"
     not_run = [f"- `{spec}`: {why}" for spec, why in notes.items()]
     parts = [f"# {made.title}\n", _stamp(work, made.name), console, about, *not_run, made.text]
-    files = {work.folder / f"{made.name}.md": "\n".join(parts)}
+    files = {work.folder / f"{made.name}.md": "\n".join(parts).replace("{files}/", "")}
     files |= {work.folder / name: csv_text(rows) for name, rows in made.csv.items()}
+    files |= {work.folder / name: drawing for name, drawing in made.plots.items()}
     work.folder.mkdir(parents=True, exist_ok=True)
-    for path, text in files.items():
-        write_chunks(path, [text.encode()])
+    _write(files)
     return list(files)
 
 
@@ -75,29 +78,52 @@ def _stamp(work: Workshop, what: str) -> str:
     return f"<!-- Made by `{command}` (seqtruth {__version__}). Do not edit: run it again. -->\n"
 
 
-def _page(work: Workshop, what: str, name: str, sections: Sequence[Section]) -> str:
-    """Verdicts, one screen of them, and where everything else is."""
+def _verdicts(folder: Path) -> dict[Path, str]:
+    """One screen of verdicts with where everything else is, and the differences, from what is there."""
+    places = {path.stem: path for path in sorted((folder / FILES).glob("*.csv"))}
+    leak = folder / "leak.csv"
+    places |= {"leak": leak} if leak.is_file() else {}
+    tables = {
+        name: csv_rows(path.read_text(encoding="utf-8"))
+        for name, path in places.items()
+        if not name.endswith(("-bootstrap", "-cost"))
+    }
+    pages = {name: f"{FILES}/{name}.md" for name in tables if name != "leak"}
+    links = pages | {"leak": "leak.md"}
+    costs = [name for name in places if name.endswith("-cost")]
+    made = f"<!-- Made by `seqtruth reproduce` (seqtruth {__version__}). Do not edit: run it again. -->\n"
+    beyond = "What a tagger that has seen the gold would do: " + (
+        "[leak](leak.md).\n" if leak.is_file() else "`seqtruth reproduce leak`.\n"
+    )
     parts = [
         "# The paper's claims beside ours\n",
-        _stamp(work, what),
-        claim_table(claims(sections), lambda where: f"{FILES}/{where}.md") + "\n",
-        "Every system sees the crowd's labels and no gold. "
-        f"[Why figures differ from the paper's]({FILES}/differences.md). "
-        f"What a tagger that has seen the gold would do is measured by `seqtruth reproduce leak`.\n",
-        "\n".join(f"- [{section.title}]({FILES}/{section.name}.md)" for section in sections),
-        f"- [Seconds and memory of every system]({FILES}/{name}-cost.md); all figures as CSV and plots: the "
-        f"folder `{FILES}`\n",
+        made,
+        claim_table(claims(tables), links) + "\n",
+        "Strict span F1 by conlleval in per cent, where nothing else is said. Every system sees the "
+        f"crowd's labels and no gold. [Why figures differ from the paper's]({FILES}/differences.md). "
+        + beyond,
+        "All tables, each with its command, figures as CSV and plots: "
+        + ", ".join(f"[{name}]({page})" for name, page in pages.items())
+        + ". Seconds and memory: "
+        + ", ".join(f"[{name.removesuffix('-cost')}]({FILES}/{name}.md)" for name in costs)
+        + ".\n",
         "```console\n"
         "export SEQTRUTH_DATA=DATA         # or: seqtruth datasets get ner; seqtruth datasets get pico\n"
-        f"{_command(work, what)} -o DIR\n"
-        f"cp -r DIR/{name}.md DIR/{FILES} docs/\n```\n",
+        "seqtruth reproduce all -o DIR     # or one by one: table2 … best, then leak\n"
+        f"cp -r DIR/*.md DIR/leak* DIR/{FILES} docs/\n```\n",
     ]
-    return "\n".join(parts)
+    rows = [
+        Row.of(one) for name, found in tables.items() for one in found if name.startswith("table")
+    ]
+    return {
+        folder / "reproduction.md": "\n".join(parts),
+        folder / FILES / "differences.md": _differences(made, rows),
+    }
 
 
-def _differences(made: str, sections: Sequence[Section]) -> str:
+def _differences(made: str, rows: Sequence[Row]) -> str:
     parts = ["# What does not reproduce, and why\n", made, not_comparable()]
-    if far := _far([row for section in sections for row in section.rows]):
+    if far := _far(rows):
         parts += [
             f"F1 more than {FAR:.0f} point from the paper's (first split, conlleval), and the "
             "likeliest reason:\n",

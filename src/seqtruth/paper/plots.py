@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from seqtruth.report.figures import Frame, axes, svg, ticks, wide, words
+from seqtruth.report.figures import Frame, axes, room, svg, ticks, wide, words
 
 
 @cache
@@ -83,6 +83,33 @@ def pairs(found: Sequence[Pair], across: str, description: str) -> str:
         Markup('<circle class="ours" cx="{:.1f}" cy="18" r="4"/>').format(left + 76),
         words(left + 88, 22, "ours (bar: spread over seeds)", "name"),
     ]
+    return standalone(svg(width, height, description, body), width, height, description)
+
+
+class Mark(NamedTuple):
+    """A named point, ours or the paper's."""
+
+    name: str
+    x: float
+    y: float
+    ours: bool = True
+
+
+def marks(found: Sequence[Mark], across: str, up: str, description: str) -> str:
+    """Points by two figures, on axes that begin near them: a ring is the paper's, a dot ours."""
+    width, height = 720, 420
+    xs = ticks(min(one.x for one in found), max(one.x for one in found) + 1)
+    ys = ticks(min(one.y for one in found), max(one.y for one in found))
+    frame = Frame(64, 20, width - 90, height - 52, (xs[0], xs[-1]), (ys[0], ys[-1]))
+    body = [axes(frame, xs, ys, across, up)]
+    dot = '<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}: {:.2f}, {:.2f}</title></circle>'
+    places = [frame.at(one.x, one.y) for one in found]
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in places]
+    for one, (x, y) in zip(found, places, strict=True):
+        kind, r = ("ours", 4) if one.ours else ("ring", 5)
+        body.append(Markup(dot).format(kind, x, y, r, one.name, one.x, one.y))
+        if spot := room(one.name, x, y, r, frame, taken):
+            body.append(words(spot[0], spot[1], one.name, "name", spot[2]))
     return standalone(svg(width, height, description, body), width, height, description)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,11 @@ class Row:
     paper_precision: float | None = None
     paper_recall: float | None = None
     paper_f1: float | None = None
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Row:
+        """Inverse of :meth:`to_dict`."""
+        return cls(**{one.name: values[one.name] for one in fields(cls)})
 
     @property
     def difference(self) -> float | None:

@@ -39,6 +39,25 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     return out.getvalue()
 
 
+def csv_rows(text: str) -> list[dict[str, Any]]:
+    """Inverse of :func:`csv_text`: numbers are numbers again.
+
+    >>> csv_rows("a,b,c\\n1,x,\\n")
+    [{'a': 1, 'b': 'x', 'c': None}]
+    """
+    rows = csv.DictReader(io.StringIO(text))
+    return [{name: _value(found) for name, found in row.items()} for row in rows]
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text or None
+
+
 def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 

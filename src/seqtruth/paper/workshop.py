@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from seqtruth.cost import measured
-from seqtruth.errors import ConvergenceWarning, MissingExtraError
+from seqtruth.errors import ConvergenceWarning, MissingExtraError, MissingToolError
 from seqtruth.kernels.arrays import Tags
 from seqtruth.methods import Aggregator
 from seqtruth.paper.material import Material, opener
 from seqtruth.paper.runs import Job, Run, file_name, fingerprint
+from seqtruth.paper.small_bert import spelt
 from seqtruth.paper.systems import System
 from seqtruth.result import Result
 
@@ -120,10 +121,10 @@ class Workshop:
     def _method(self, job: Job) -> Aggregator | None:
         crowd = self.material(job.data).crowd
         try:
-            method = self.make(job.spec, job.seed).resolved(
+            method = self.make(spelt(job.spec), job.seed).resolved(
                 crowd.corpus.tokens is not None, crowd.n_sentences
             )
-        except MissingExtraError as error:
+        except (MissingExtraError, MissingToolError) as error:
             extra = (error.fix or "").removeprefix("pip install ").strip("'")
             self.missing[job.spec] = f"not run: needs {extra}"
             return None

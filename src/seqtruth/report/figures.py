@@ -111,7 +111,7 @@ def scatter(points: Sequence[Point], across: str, up: str, description: str) -> 
             .format(x, y, r, text)
         )  # fmt: skip
         shown = name if len(name) <= 18 else name[:17] + "…"
-        if spot := _room(shown, x, y, r, frame, taken):
+        if spot := room(shown, x, y, r, frame, taken):
             names.append(words(spot[0], spot[1], shown, "name", spot[2]))
     return svg(width, height, description, [*body, *names])
 
@@ -320,7 +320,7 @@ def _apart(places: list[float], gap: float = 14.0) -> list[float]:
     return [place - over / 2 for place in out]
 
 
-def _room(
+def room(
     text: str, x: float, y: float, r: float, frame: Frame,
     taken: list[tuple[float, float, float, float]],
 ) -> tuple[float, float, str] | None:  # fmt: skip
