@@ -9,7 +9,9 @@ import pytest
 from seqtruth.data.crowd import Crowd
 from seqtruth.paper import code_digest as digests
 from seqtruth.paper.paper import TABLES
+from seqtruth.paper.scores import Row
 from seqtruth.paper.significance import contests, holm
+from seqtruth.paper.tables import csv_rows, csv_text
 
 
 def test_the_papers_strict_figures_fit_together() -> None:
@@ -56,3 +58,10 @@ def test_contests_are_corrected_and_leave_out_the_champion_himself() -> None:
     assert found[0].comparison.difference == pytest.approx(0.6)
     assert found[0].verdict in ("won", "not told apart")
     assert holm([0.2, 0.2]) == [0.4, 0.4]
+
+
+def test_rows_come_back_from_their_file() -> None:
+    row = Row("table2", "ner", "all", "Majority vote", "mv", None, "conlleval", 80.0, 60.5, 68.9, None,
+              1, 12, paper_f1=65.4)  # fmt: skip
+    (found,) = csv_rows(csv_text([row.to_dict()]))
+    assert Row.of(found) == row

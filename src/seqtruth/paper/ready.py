@@ -19,15 +19,13 @@ from seqtruth.methods.base import Seeded
 from seqtruth.methods.task import Decision, Outcome, Task
 from seqtruth.methods.vote.majority import MajorityVote
 from seqtruth.paper.material import Material
-from seqtruth.paper.small_bert import WORD, spelt
+from seqtruth.paper.small_bert import EPOCHS, WORD, spelt
 from seqtruth.predictors.base import Predictor, Targets, Tokens, as_corpus
 from seqtruth.predictors.choice import choose_predictor
 from seqtruth.predictors.tagger import Tagger
 
 #: Kinds of taggers, by the words that choose them.
 KINDS = {"crf": "crf", "bilstm": "bilstm", "transformer": WORD}
-#: Passes over the text; the usual four would take twice the time.
-TRANSFORMER_EPOCHS = 2
 #: Shares of the other text's gold that a teacher has, by the teacher.
 SHARES = {"other": 1.0, "third": 1 / 3, "tenth": 0.1}
 
@@ -126,7 +124,7 @@ def tagger(kind: str, seed: int) -> Predictor:
     """An untrained tagger; raises where what it needs is not installed."""
     chosen = cast(Any, choose_predictor(spelt(KINDS[kind])))
     if kind == "transformer":
-        return cast(Predictor, replace(chosen, epochs=TRANSFORMER_EPOCHS, seed=seed))
+        return cast(Predictor, replace(chosen, epochs=EPOCHS, seed=seed))
     return cast(Predictor, replace(chosen, seed=seed) if kind == "bilstm" else chosen)
 
 

@@ -101,7 +101,6 @@ BEST = (
     AGGSLC_BOTH_LEARNT,
     AGGSLC_TRANSFORMER,
     ACCORD_CRF,
-    ACCORD,
 )
 
 #: Table 2: everything.

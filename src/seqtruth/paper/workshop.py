@@ -16,7 +16,7 @@ from seqtruth.kernels.arrays import Tags
 from seqtruth.methods import Aggregator
 from seqtruth.paper.material import Material, opener
 from seqtruth.paper.runs import Job, Run, file_name, fingerprint
-from seqtruth.paper.small_bert import spelt
+from seqtruth.paper.small_bert import quicker, spelt
 from seqtruth.paper.systems import System
 from seqtruth.result import Result
 
@@ -121,9 +121,8 @@ class Workshop:
     def _method(self, job: Job) -> Aggregator | None:
         crowd = self.material(job.data).crowd
         try:
-            method = self.make(spelt(job.spec), job.seed).resolved(
-                crowd.corpus.tokens is not None, crowd.n_sentences
-            )
+            made = quicker(self.make(spelt(job.spec), job.seed), job.spec)
+            method = made.resolved(crowd.corpus.tokens is not None, crowd.n_sentences)
         except (MissingExtraError, MissingToolError) as error:
             extra = (error.fix or "").removeprefix("pip install ").strip("'")
             self.missing[job.spec] = f"not run: needs {extra}"
