@@ -104,7 +104,7 @@ def test_a_tagger_alone_does_not_hear_the_crowd(mini: Path, tmp_path: Path) -> N
 
 def test_what_the_page_says_is_what_its_rows_show() -> None:
     row = {"data": "ner", "split": "aggslc_3466", "precision": 80.0, "recall": 80.0, "seeds": 1,
-           "testa": 74.0, "testb": None}  # fmt: skip
+           "testa": 74.0, "testb": None, "heard": 1}  # fmt: skip
     rows = [
         row | {"teacher": teacher, "kind": "crf", "settings": settings, "modules": modules, "f1": f1}
         for teacher, settings, modules, f1 in (

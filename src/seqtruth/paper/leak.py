@@ -153,7 +153,8 @@ def _rows(work: Workshop, data: str) -> list[dict[str, Any]]:
             mean = np.mean([_scores(run, material, split) for run in runs], axis=0)
             found.append(
                 {"data": data, "split": split, **case._asdict(), "precision": mean[0],
-                 "recall": mean[1], "f1": mean[2], "seeds": len(runs), **_elsewhere(runs, material)}
+                 "recall": mean[1], "f1": mean[2], "seeds": len(runs), "heard": _heard(runs),
+                 **_elsewhere(runs, material)}
             )  # fmt: skip
     return found
 
@@ -162,6 +163,12 @@ def _scores(run: Run, material: Material, split: str) -> tuple[float, float, flo
     sentences = material.data.splits[split]
     span = evaluate(run.labelling(material.crowd), material.data.gold, sentences=sentences).span
     return 100 * span.precision, 100 * span.recall, 100 * span.f1
+
+
+def _heard(runs: list[Run]) -> int:
+    """In how many runs the tagger has a weight in the last round."""
+    last = [run.history.steps[-1].parts for run in runs if run.history.steps]
+    return sum(parts.get("L_pred", 0.0) > 0 for parts in last)
 
 
 def _elsewhere(runs: list[Run], material: Material) -> dict[str, float | None]:

@@ -93,13 +93,20 @@ def _runs(rows: Rows, data: str) -> str:
         printed = _printed(data, row["modules"])
         lines.append(
             [TEACHER_WORDS.get(row["teacher"], "–"), row["kind"], SETTING_WORDS[row["settings"]],
-             row["modules"], _three(row),
+             row["modules"], _heard(row), _three(row),
              "–" if printed is None else " / ".join(f"{x:.2f}" for x in printed),
              "–" if printed is None else signed(row["f1"] - printed.f1)]
         )  # fmt: skip
-    head = ["tagger taught by", "tagger", "settings", "AggSLC", "here, P / R / F1", "paper",
-            "F1 − paper"]  # fmt: skip
+    head = ["tagger taught by", "tagger", "settings", "AggSLC", "tagger's weight",
+            "here, P / R / F1", "paper", "F1 − paper"]  # fmt: skip
     return markdown(head, lines)
+
+
+def _heard(row: dict[str, Any]) -> str:
+    """Eq 10 gives nothing to whoever is furthest from the labels, and that may be the tagger."""
+    if row["teacher"] == "none":
+        return "–"
+    return "above 0" if row["heard"] == row["seeds"] else "0"
 
 
 def _taggers(rows: Rows, data: str) -> str:
@@ -176,11 +183,29 @@ def _said(rows: Rows, data: str) -> str:
             f"\nIn the paper's own settings no tagger, whatever it has seen, comes nearer than {off:.2f} "
             f"({TEACHER_WORDS[key[0]]}, {key[1]})."
         )
+    if unheard := _unheard(rows):
+        lines.append(unheard)
     if gain := _gains(rows, data):
         lines.append(gain)
     if tagger := _tagger_said(rows, data, [key for _, key in near]):
         lines.append(tagger)
     return "\n".join(lines)
+
+
+def _unheard(rows: Rows) -> str:
+    """Taggers that Eq 10 gives no weight, in our settings."""
+    found = [
+        f"{TEACHER_WORDS[row['teacher']]}, {row['kind']}, settings {SETTING_WORDS[row['settings']]}"
+        for row in _pick(rows, modules="whole")
+        if row["settings"] in ("ours", "votes") and row["heard"] < row["seeds"]
+    ]
+    if not found:
+        return ""
+    return (
+        f"\nNot heard at all, being further from the labels than every annotator (Eq 10: weight 0): "
+        f"{'; '.join(found)}. Such a tagger still moves the labels, since Eq 10 measures everybody "
+        "against the largest loss."
+    )
 
 
 def _gains(rows: Rows, data: str) -> str:

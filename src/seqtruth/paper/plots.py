@@ -98,7 +98,7 @@ class Mark(NamedTuple):
 def marks(found: Sequence[Mark], across: str, up: str, description: str) -> str:
     """Points by two figures, on axes that begin near them: a ring is the paper's, a dot ours."""
     width, height = 720, 420
-    xs = ticks(min(one.x for one in found), max(one.x for one in found) + 1)
+    xs = ticks(min(one.x for one in found), max(one.x for one in found))
     ys = ticks(min(one.y for one in found), max(one.y for one in found))
     frame = Frame(64, 20, width - 90, height - 52, (xs[0], xs[-1]), (ys[0], ys[-1]))
     body = [axes(frame, xs, ys, across, up)]
