@@ -130,6 +130,23 @@ def test_interrupted_it_goes_on_and_then_recomputes_nothing(
         assert both[0].read_bytes() == both[1].read_bytes()
 
 
+def test_a_page_of_what_is_there(
+    mini: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = workshop(tmp_path, mini)
+    first.do(first.jobs([MV], "ner"))
+    options = ["--quick", "--kept", "-o", str(tmp_path), "--data-dir", str(mini)]
+    assert main(["reproduce", "table4", *options]) == 0
+    assert "0 of" in capsys.readouterr().err
+    assert main(["reproduce", "table2", *options]) == 0
+    page = (tmp_path / "reproduction" / "table2.md").read_text()
+    assert (
+        "| Dawid-Skene |  | not run yet |" in page
+        and "`seqtruth reproduce table2 --quick --kept`" in page
+    )
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
 def test_a_damaged_run_is_made_again(mini: Path, tmp_path: Path) -> None:
     first = workshop(tmp_path, mini)
     first.do(first.jobs([MV], "ner"))

@@ -32,6 +32,9 @@ def reproduce(
     data_dir: Annotated[
         Path | None, typer.Option(help="Folder of ner/ and pico/ (or SEQTRUTH_DATA).")
     ] = None,
+    kept: Annotated[
+        bool, typer.Option("--kept", help="Make no runs: write the page of those that are there.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
 ) -> None:
@@ -54,6 +57,7 @@ def reproduce(
         seeds or (1 if quick else 3), data_dir,
         watch=lambda title: progress(title, quiet),
         say=(lambda text: None) if quiet else note,
+        kept_only=kept,
     )  # fmt: skip
     try:
         report = run(what, work)

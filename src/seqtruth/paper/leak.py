@@ -19,8 +19,8 @@ from seqtruth.methods import Aggregator, AggSLC
 from seqtruth.metrics import evaluate
 from seqtruth.paper import systems
 from seqtruth.paper.grid import Section
-from seqtruth.paper.leak_page import leak_section
-from seqtruth.paper.material import Material
+from seqtruth.paper.leak_page import TEACHER_WORDS, leak_section
+from seqtruth.paper.material import TITLES, Material
 from seqtruth.paper.page import write_lone_page
 from seqtruth.paper.ready import KINDS, SHARES, Ready, TaggerAlone, tagger, teach
 from seqtruth.paper.runs import Job, Run
@@ -130,14 +130,24 @@ def reproduce_leak(work: Workshop) -> tuple[list[Path], Section]:
     """Make what is missing and write the page; returns its files and the section."""
     rows: list[dict[str, Any]] = []
     for data in SCORED:
-        shop = _workshop(work, data)
+        shop = replace(_workshop(work, data), missing={}, failed={})
         asked = [System(str(case), case.spec, seconds=20) for case in cases(work.quick, data)]
         shop.do(shop.jobs([*asked, *(system for _, system in _without_tagger())], data))
         rows += _rows(shop, data)
-        work.missing |= shop.missing
+        work.missing |= _by_tagger(shop.missing, data)
         work.failed |= shop.failed
     section = leak_section(NAME, rows)
     return write_lone_page(work, section, ABOUT), section
+
+
+def _by_tagger(missing: dict[str, str], data: str) -> dict[str, str]:
+    """Why runs are missing, told once for each tagger they ask."""
+    found = {}
+    for spec, why in missing.items():
+        case = Case(*spec.split(":")[1:]) if spec.startswith(NAME + ":") else None
+        who = spec if case is None else f"{case.kind}, {TEACHER_WORDS[case.teacher]}"
+        found[f"{TITLES[data]}: {who}"] = why
+    return found
 
 
 def _rows(work: Workshop, data: str) -> list[dict[str, Any]]:

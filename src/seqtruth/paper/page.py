@@ -70,7 +70,9 @@ def write_lone_page(work: Workshop, made: Section, about: str) -> list[Path]:
 
 
 def _command(work: Workshop, what: str) -> str:
-    return f"seqtruth reproduce {what}" + (" --quick" if work.quick else f" --seeds {work.seeds}")
+    kept = " --kept" if work.kept_only else ""
+    how = "--quick" if work.quick else f"--seeds {work.seeds}"
+    return f"seqtruth reproduce {what} {how}{kept}"
 
 
 def _stamp(work: Workshop, what: str) -> str:

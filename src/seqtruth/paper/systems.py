@@ -22,6 +22,7 @@ class System:
     light : settings for ``--quick``, put behind those of ``spec``.
     seconds : about what a run on NER takes on one core, for the estimate.
     quick_seconds : the same for ``--quick``.
+    most_seeds : how many at most, where each is dear.
     """
 
     name: str
@@ -30,6 +31,7 @@ class System:
     light: str = ""
     seconds: float = 1.0
     quick_seconds: float | None = None
+    most_seeds: int | None = None
 
     def words(self, quick: bool) -> str:
         """The spec to run.
@@ -63,22 +65,22 @@ AGGSLC_LEARNT = System(
 #: A network learns for minutes where the CRF takes seconds: two folds, four rounds (two for the transformer).
 _SLOW = "folds=2;max_iter=4"
 AGGSLC_BILSTM = System(
-    "AggSLC with BiLSTM", f"aggslc:predictor=bilstm;{_SLOW}", None, "max_iter=1", 300, 150
+    "AggSLC with BiLSTM", f"aggslc:predictor=bilstm;{_SLOW}", None, "max_iter=1", 300, 150, 1
 )
 AGGSLC_BOTH = System(
-    "AggSLC with CRF and BiLSTM", f"aggslc:predictor=best;{_SLOW}", None, "max_iter=1", 200, 100
+    "AggSLC with CRF and BiLSTM", f"aggslc:predictor=best;{_SLOW}", None, "max_iter=1", 200, 100, 1
 )
 AGGSLC_BOTH_LEARNT = System(
     "AggSLC with CRF and BiLSTM, their weight learnt",
-    f"aggslc:predictor=best;{_SLOW};prediction_weight=learnt", None, "max_iter=1", 200, 100,
+    f"aggslc:predictor=best;{_SLOW};prediction_weight=learnt", None, "max_iter=1", 200, 100, 1,
 )  # fmt: skip
 AGGSLC_TRANSFORMER = System(
     "AggSLC with a small BERT", f"aggslc:predictor={WORD};folds=2;max_iter=2", None, "max_iter=1",
-    950, 600,
+    600, 400, 1,
 )  # fmt: skip
 DESCENT = System(
     "AggSLC with CRF, by descent", "aggslc:descent=true;tol=1e-5;max_iter=30", None,
-    "max_iter=6;folds=2", 150, 40,
+    "max_iter=6;folds=2", 150, 40, 1,
 )  # fmt: skip
 ALONE = System("AggSLC − L_pred", "aggslc:predictor=none", "AggSLC - L_pred")
 UNREPAIRED = System("AggSLC − L_inc", "aggslc:decoding=none", "AggSLC - L_inc", _FEW, 120, 35)
@@ -88,7 +90,7 @@ LSTM = System("LSTM-Crowd", "lstm-crowd:variant=add", None, "max_iter=4", 100, 5
 LSTM_CAT = System("LSTM-Crowd-cat", "lstm-crowd", None, "max_iter=4", 100, 50)
 ACCORD = System("Accord (ours)", "accord", None, "predictor=crf;max_iter=1", 320, 40)
 
-ACCORD_CRF = System("Accord with CRF (ours)", "accord:predictor=crf", None, "max_iter=1", 60, 40)
+ACCORD_CRF = System("Accord with CRF (ours)", "accord:predictor=crf", None, "max_iter=1", 60, 40, 1)
 
 #: AggSLC with every prediction module, then what Accord makes of the same ones.
 BEST = (

@@ -26,6 +26,8 @@ Maker = Callable[[str, int], Aggregator]
 Watch = Callable[[str], AbstractContextManager[None]]
 #: Tokens of NER, which systems' expected seconds are for.
 _NER_SIZE = 82_958
+#: Why a run is missing from a page made of those that there are.
+NOT_YET = "not run yet"
 _LOG = logging.getLogger("seqtruth")
 
 
@@ -46,6 +48,7 @@ class Workshop:
     data_dir : of the data sets.
     watch : shows what is being worked on.
     say : tells the person something.
+    kept_only : make no runs, take those that there are.
     """
 
     folder: Path
@@ -55,6 +58,7 @@ class Workshop:
     data_dir: Path | None = None
     watch: Watch = _unseen
     say: Callable[[str], None] = lambda text: None
+    kept_only: bool = False
     #: system's spec -> why it was not run
     missing: dict[str, str] = field(default_factory=dict)
     failed: dict[Job, str] = field(default_factory=dict)
@@ -80,7 +84,8 @@ class Workshop:
             method = self._method(Job(data, spec, 0, abstain))
             if method is None:
                 continue
-            numbers = range(self.seeds if hasattr(method, "seed") else 1)
+            seeds = min(self.seeds, system.most_seeds or self.seeds)
+            numbers = range(seeds if hasattr(method, "seed") else 1)
             size = self.material(data).crowd.n_tokens / _NER_SIZE
             seconds = system.expected(self.quick) * size
             found += [(Job(data, spec, seed, abstain), seconds) for seed in numbers]
@@ -90,8 +95,12 @@ class Workshop:
         """Make or take up every run, the first seed's first; one that fails is noted, others go on."""
         wanted = dict(sorted(jobs, key=lambda one: one[0].seed))
         todo = [job for job in wanted if not self._take(job)]
-        left = sum(wanted[job] for job in todo)
         kept = len(wanted) - len(todo)
+        if self.kept_only:
+            self.missing |= {job.spec: NOT_YET for job in todo}
+            self.say(f"{kept} of {len(wanted)} runs are there")
+            return
+        left = sum(wanted[job] for job in todo)
         self.say(f"{len(wanted)} runs, {kept} kept from before; about {_minutes(left)} to go")
         planned = spent = 0.0
         for number, job in enumerate(todo, 1):
