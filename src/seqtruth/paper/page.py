@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +59,11 @@ def write_lone_page(work: Workshop, made: Section, about: str) -> list[Path]:
     about : Markdown between the command and what was not run.
     """
     notes = {**work.missing, **{str(job): why for job, why in work.failed.items()}}
-    console = f"```console\nexport SEQTRUTH_DATA=DATA\n{_command(work, made.name)} -o DIR\n```\n"
-    not_run = [f"- `{spec}`: {why}" for spec, why in notes.items()]
-    parts = [f"# {made.title}\n", _stamp(work, made.name), console, about, *not_run, made.text]
+    command = _command(replace(work, kept_only=False), made.name)
+    console = f"```console\nexport SEQTRUTH_DATA=DATA\n{command} -o DIR\n```\n"
+    not_run = "".join(f"- `{spec}`: {why}\n" for spec, why in notes.items())
+    parts = [f"# {made.title}\n", _stamp(work, made.name), console, about]
+    parts += [not_run, made.text] if notes else [made.text]
     files = {work.folder / f"{made.name}.md": "\n".join(parts).replace("{files}/", "")}
     files |= {work.folder / name: csv_text(rows) for name, rows in made.csv.items()}
     files |= {work.folder / name: drawing for name, drawing in made.plots.items()}

@@ -63,8 +63,8 @@ def _said(rows: Sequence[Row]) -> str:
         return ""
     gap, reading = silent.paper_f1 - votes.f1, silent.f1 - votes.f1
     return (
-        f"On `{silent.split}` AggSLC with the CRF is at {triple(votes)} with every O a vote, at "
-        f"{triple(silent)} with silence\nfound, and at {published(silent)} in the paper: the reading of O is "
-        f"worth {signed(reading)} of the {gap:.2f} points in F1. Precision and\nrecall stay others than the "
-        "paper's, as its annotators are."
+        f"On `{silent.split}` AggSLC with the CRF is at {triple(votes)} with every O a vote, at\n"
+        f"{triple(silent)} with silence found, and at {published(silent)} in the paper: the reading of O\n"
+        f"moves F1 by {signed(reading)}, the distance to the paper was {gap:.2f}. Precision and recall stay "
+        "others\nthan the paper's, as its annotators are."
     )
