@@ -108,7 +108,7 @@ def marks(found: Sequence[Mark], across: str, up: str, description: str) -> str:
     for one, (x, y) in zip(found, places, strict=True):
         kind, r = ("ours", 4) if one.ours else ("ring", 5)
         body.append(Markup(dot).format(kind, x, y, r, one.name, one.x, one.y))
-        if spot := room(one.name, x, y, r, frame, taken):
+        if spot := room(one.name, x, y, r, frame._replace(right=width - 24), taken):
             body.append(words(spot[0], spot[1], one.name, "name", spot[2]))
     return standalone(svg(width, height, description, body), width, height, description)
 
