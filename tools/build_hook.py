@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sysconfig
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,16 @@ def _build() -> ModuleType:
     return module
 
 
+def platform_tag(platform: str) -> str:
+    """The platform as wheels name it; from macOS 11 on, pip knows no minor versions (conda has 11.1).
+
+    >>> platform_tag("linux-x86_64"), platform_tag("macosx-11.1-arm64"), platform_tag("macosx-10.9-x86_64")
+    ('linux_x86_64', 'macosx_11_0_arm64', 'macosx_10_9_x86_64')
+    """
+    platform = re.sub(r"^macosx-(1[1-9]|[2-9]\d)\.\d+-", r"macosx-\1.0-", platform)
+    return re.sub(r"[-.]", "_", platform)
+
+
 class KernelsHook(BuildHookInterface):
     def dependencies(self) -> list[str]:
         try:
@@ -33,7 +44,5 @@ class KernelsHook(BuildHookInterface):
         build = _build()
         build.build()
         build_data["pure_python"] = False
-        build_data["tag"] = (
-            f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
-        )
+        build_data["tag"] = f"py3-none-{platform_tag(sysconfig.get_platform())}"
         build_data["artifacts"].append(build.LIBRARY.relative_to(self.root).as_posix())

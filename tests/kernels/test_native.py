@@ -137,3 +137,24 @@ def test_without_a_compiler_the_message_names_the_remedy(monkeypatch: pytest.Mon
         build.compiler()
     monkeypatch.setenv("CXX", "ccache clang++")
     assert build.compiler() == ["ccache", "clang++"]
+
+
+@pytest.mark.parametrize(
+    "command", [["python", "-m", "ziglang", "c++"], ["/opt/zig", "c++"], ["g++"]]
+)
+def test_nothing_is_built_for_the_machine_that_builds(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Zig takes all that its own machine has unless it is told not to; a wheel goes to other ones."""
+    said: list[list[str]] = []
+
+    def run(words: list[str]) -> None:
+        said.append(words)
+        Path(words[words.index("-o") + 1]).touch()
+
+    monkeypatch.setattr(build, "compiler", lambda: command)
+    monkeypatch.setattr(build, "_run", run)
+    build.build(tmp_path / "kernels.so")
+    compiled = [words for words in said if "-c" in words]
+    assert len(compiled) >= 2 and not any("native" in word for words in said for word in words)
+    assert all(("-mcpu=baseline" in words) is (command != ["g++"]) for words in compiled)

@@ -68,6 +68,15 @@ def compiler() -> list[str]:
     )
 
 
+def is_zig(command: list[str]) -> bool:
+    """Whether the compiler is Zig's, by whatever name it is called.
+
+    >>> is_zig(["python", "-m", "ziglang", "c++"]), is_zig(["/opt/zig", "c++"]), is_zig(["g++"])
+    (True, True, False)
+    """
+    return any(part == "ziglang" or Path(part).stem == "zig" for part in command)
+
+
 def build(target: Path = LIBRARY, checked: bool = False) -> bool:
     """Compile every width and link them into ``target``; False where it is what it should be already."""
     import platform
@@ -78,6 +87,8 @@ def build(target: Path = LIBRARY, checked: bool = False) -> bool:
     if target.exists() and mark.encode() in target.read_bytes():
         return False
     command, flags = compiler(), [*FLAGS, f'-DSEQTRUTH_BUILD="{mark}"']
+    if is_zig(command):
+        flags.append("-mcpu=baseline")  # Zig would take all that the machine has that builds
     if checked:
         flags.append("-DSEQTRUTH_CHECKED")
     if sys.platform != "win32":
