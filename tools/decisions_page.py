@@ -1,6 +1,7 @@
 """The figures of docs/decisions.md: what triage promises and keeps, what next saves, what update costs.
 
     python tools/decisions_page.py next --data-dir DIR [--method bsc-seq] [--seeds 3]
+    python tools/decisions_page.py curve --data-dir DIR [--method bsc-seq]
     python tools/decisions_page.py triage --data-dir DIR [--method accord:predictor=crf]
     python tools/decisions_page.py update --data-dir DIR [--method accord:predictor=crf]
 
@@ -48,14 +49,14 @@ NEXT = {"ner": "nguyen_test", "pico": "odd"}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("next", "triage", "update"))
+    parser.add_argument("what", choices=("next", "curve", "triage", "update"))
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--sets", default=None)
     parser.add_argument("--method", default=None)
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    run = {"next": _next, "triage": _triage, "update": _update}[options.what]
+    run = {"next": _next, "curve": _curve, "triage": _triage, "update": _update}[options.what]
     for line in run(options):
         print(line, flush=True)
 
@@ -114,11 +115,7 @@ def _replay(
     data: Dataset, mask: np.ndarray, method: str, pick: Callable[..., np.ndarray], seed: int
 ) -> np.ndarray:
     crowd, draw = data.crowd, np.random.default_rng(seed)
-    shown = np.zeros(crowd.n_rows, np.bool_)
-    order = draw.permutation(crowd.n_rows)
-    for _ in range(2):  # two labels of each sentence: one alone tells nothing about annotators
-        order = order[~shown[order]]
-        shown[order[np.unique(crowd.row_sentence[order], return_index=True)[1]]] = True
+    shown = _two_each(crowd, draw)
     step = -(-int((~shown).sum()) // 10)
     scores = []
     while True:
@@ -128,6 +125,39 @@ def _replay(
         if not len(hidden):
             return np.array(scores)
         shown[pick(result, crowd, hidden, min(step, len(hidden)), draw)] = True
+
+
+def _two_each(crowd: Crowd, draw: np.random.Generator) -> np.ndarray:
+    """bool[R]: two labels of each sentence; one alone tells nothing about annotators."""
+    shown = np.zeros(crowd.n_rows, np.bool_)
+    order = draw.permutation(crowd.n_rows)
+    for _ in range(2):
+        order = order[~shown[order]]
+        shown[order[np.unique(crowd.row_sentence[order], return_index=True)[1]]] = True
+    return shown
+
+
+def _curve(options: argparse.Namespace) -> Iterator[str]:
+    """What the budget curve expects beside what comes of it."""
+    method = options.method or "bsc-seq"
+    yield "| set | method | labels revealed | F1 expected now | F1 now | expected then | then |"
+    yield "|---|---|---:|---:|---:|---:|---:|"
+    for name in (options.sets or "ner,pico").split(","):
+        data = _load(name, options.data_dir)
+        at = np.flatnonzero(np.asarray(data.splits[NEXT[name]]))
+        crowd, gold = data.crowd[at], data.gold[at]
+        shown = _two_each(crowd, np.random.default_rng(0))
+        first = st.aggregate(some_rows(crowd, shown), method)
+        now, hidden = st.evaluate(first, gold).f1, np.flatnonzero(~shown)
+        for share in (0.1, 0.25, 0.5):
+            n = int(share * len(hidden))
+            plan = next_labels(first, n, candidates=some_rows(crowd, ~shown))
+            more = shown.copy()
+            more[_by_gain(first, crowd, hidden, n, np.random.default_rng(0))] = True
+            then = st.evaluate(st.aggregate(some_rows(crowd, more), method), gold).f1
+            figures = (plan.f1, now, plan.curve()[-1]["expected_f1"], then)
+            cells = " | ".join(f"{100 * figure:.1f}" for figure in figures)
+            yield f"| {name} {NEXT[name]} | {method} | {n:,} | {cells} |"
 
 
 def _at_random(

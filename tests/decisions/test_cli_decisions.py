@@ -272,7 +272,7 @@ def test_one_annotator_is_told_what_can_be_done(
     saved = str(tmp_path / "alone.seqtruth")
     st.aggregate(alone, "bsc-seq").save(saved, crowd=True)
     assert main(["annotators", saved]) == 0
-    assert "There is nobody to compare with" in capsys.readouterr().out
+    assert "No two of them labelled the same sentence" in capsys.readouterr().out
     assert main(["triage", saved, "--accept", "0.99"]) == 0
     shown = capsys.readouterr().out
     assert "For 99%, more sentences would have to be checked than there are" in shown

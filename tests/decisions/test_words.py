@@ -11,6 +11,8 @@ import seqtruth as st
 from seqtruth.data.corpus import Corpus
 from seqtruth.decisions import queue, sample, triage
 from seqtruth.decisions.mistakes import Compared
+from seqtruth.decisions.model import expected_f1
+from seqtruth.decisions.queue import half_of_errors
 from tests.decisions.material import demo, fitted, some_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::seqtruth.errors.SeqTruthWarning")
@@ -182,3 +184,59 @@ def test_annotators_of_few_documents_have_no_interval() -> None:
     for row in st.aggregate(many, "ds").annotator_report().rows:
         assert row.low <= row.f1 <= row.high
     assert st.aggregate(many, "ds").annotator_report().rows[0].low < 1
+
+
+def test_plain_tags_are_no_spans() -> None:
+    draw = np.random.default_rng(0)
+    rows = {
+        name: [
+            [str(draw.choice(["N", "V"])) if draw.random() < noise else "N" for _ in "uvw"]
+            for _ in range(40)
+        ]
+        for name, noise in (("a", 0.1), ("b", 0.1), ("c", 0.9))
+    }
+    found = st.agreement(st.Crowd.of(rows, [list("uvw")] * 40, "plain"))
+    assert "span F1" not in found.tables() and "partial F1" not in found.tables()
+    assert found.marks["N"] + found.marks["V"] == 360
+
+
+def test_half_of_the_errors_are_in_a_part_of_the_queue() -> None:
+    found = triage(fitted("accord:predictor=none"), 0.9)
+    items = [one.expected_errors for one in queue(found)]
+    half = half_of_errors(found)
+    assert sum(items[:half]) >= sum(items) / 2 > sum(items[: half - 1])
+
+
+def test_what_labels_are_expected_to_buy_is_a_share_of_what_there_is_to_gain() -> None:
+    """The gains take away a part of the risk that they were counted from, and never all of it."""
+    for method in ("bsc-seq", "accord:predictor=none"):
+        plan = fitted(method).next_labels(200)
+        curve = plan.curve()
+        gained = sum(one.gain for one in plan.suggestions)
+        assert 0 < gained < plan.risk
+        assert curve[-1]["expected_errors"] == pytest.approx(plan.risk - gained)
+        assert curve[0]["expected_f1"] < curve[-1]["expected_f1"] < 1
+
+
+def test_few_spans_are_too_few_for_annotators_to_confirm() -> None:
+    result = fitted("accord:predictor=none")
+    people = replace(result, provenance={**result.provenance, "copies": []})
+    assert triage(people, 0.8).spans.promised
+    few = replace(
+        people, tags=np.where(np.arange(len(result.tags)) < 200, result.tags, result.scheme.outside)
+    )
+    found = triage(few, 0.8).spans
+    assert not found.promised
+    assert found.why.endswith(
+        "spans are too few for held-out annotators to confirm (50 are needed)"
+    )
+
+
+def test_expected_f1_is_never_above_one() -> None:
+    """Confidences may add up to more spans than the model's beginnings: those should be there, too."""
+    result = fitted("accord:predictor=none")
+    assert result.of_span is not None
+    sure = replace(result, of_span=np.where(result.of_span > 0, 1.0, 0.0).astype(np.float32))
+    assert expected_f1(result) < expected_f1(sure) <= 1
+    shy = replace(sure, fitted=None, probabilities=np.full_like(result.probabilities, 0.01))
+    assert expected_f1(shy) <= 1

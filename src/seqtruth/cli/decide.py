@@ -25,8 +25,6 @@ CostFile = Annotated[
 ]
 #: Rows that a table on the terminal shows.
 SHOWN = 25
-#: A sample has at least so many sentences.
-FEW = 20
 
 
 def _load(path: Path) -> Result:
@@ -87,9 +85,11 @@ def triage(
 
 
 def _show_triage(found: Triage, saved: str, tool: str | None) -> None:
+    from seqtruth.decisions.queue import half_of_errors
+
     rows = []
     whole = "sentences, by layer" if len(found.result.corpus.layers) > 1 else "sentences"
-    for name, share in (("spans", found.spans), (whole, found.sentences)):
+    for name, share in ((_spans(found), found.spans), (whole, found.sentences)):
         n, taken = len(share.accepted), int(share.accepted.sum())
         rows.append(
             [
@@ -108,16 +108,24 @@ def _show_triage(found: Triage, saved: str, tool: str | None) -> None:
         f"{left:,} of {count(n, 'sentence')} {'is' if left == 1 else 'are'} left for people to see"
         + (f"; {known:,} are known." if known else ".")
     )
+    half = half_of_errors(found)
+    if left > half > 0 and found.result.of_span is not None:
+        print(f"Half of the errors to be expected in them are in the first {half:,} of the queue.")
     for line in _advice(found, saved, tool):
         print(harmless(line))
 
 
+def _spans(found: Triage) -> str:
+    return "tags" if found.result.scheme.kind == "plain" else "spans"
+
+
 def _advice(found: Triage, saved: str, tool: str | None) -> list[str]:
     """What can be promised where the precision asked for cannot, and what would change that."""
-    from seqtruth.decisions.promises import FEWEST
+    from seqtruth.decisions.promises import FEWEST, SAMPLE
 
     out = []
-    for name, share in (("spans", found.spans), ("sentences", found.sentences)):
+    what = _spans(found)
+    for name, share in ((what, found.spans), ("sentences", found.sentences)):
         if share.promised or share.offer is None:
             continue
         n = len(share.accepted)
@@ -128,9 +136,9 @@ def _advice(found: Triage, saved: str, tool: str | None) -> list[str]:
     if found.spans.promised:
         return out
     if found.spans.offer is None:
-        out.append("No precision of spans can be promised as it is.")
+        out.append(f"No precision of {what} can be promised as it is.")
     if found.spans.needed is not None:
-        more = max(found.spans.needed - found.sentences.checked, FEW)
+        more = max(found.spans.needed - found.sentences.checked, SAMPLE)
         out += [
             f"For {found.accept:.0%}, about {found.spans.needed:,} sentences would have to be checked,"
             " drawn at random:",
@@ -139,7 +147,7 @@ def _advice(found: Triage, saved: str, tool: str | None) -> list[str]:
         ]
     elif found.spans.checked >= FEWEST:
         out.append(
-            f"More known labels are not expected to allow {found.accept:.0%}: the surest spans are not"
+            f"More known labels are not expected to allow {found.accept:.0%}: the surest {what} are not"
             " right that often."
         )
     elif len(found.spans.accepted):
@@ -193,17 +201,17 @@ def next_(
     ]
     table(["sentence", "ask", "gain", "cost", "alike", "question"], rows, "labels that help most")
     print(
-        "gain: wrong tokens that the label is expected to put right; alike: other sentences of the"
+        "gain: errors that the label is expected to put right; alike: other sentences of the"
         " document with the same question.\n"
     )
     if len(plan.suggestions) > SHOWN:
         print(f"… and {len(plan.suggestions) - SHOWN:,} more (--json or --output lists all)\n")
     curve = [
-        [one["labels"], one["cost"], one["expected_wrong_tokens"], 100 * one["expected_f1"]]
+        [one["labels"], one["cost"], one["expected_errors"], 100 * one["expected_f1"]]
         for one in plan.curve()
     ]
     table(
-        ["labels", "cost", "wrong tokens", "F1"], curve,
+        ["labels", "cost", "errors left", "F1"], curve,
         "what they are expected to buy, as the model has it",
     )  # fmt: skip
     asked = by_annotator(plan)
@@ -374,10 +382,12 @@ def annotators(
     table(
         columns,
         rows,
-        f"annotators, worst first (the result's expected F1 is {100 * found.expected_f1:.1f})",
+        f"annotators, worst first{_promised(found.expected_f1)}",
     )
-    if sum(row.sentences > 0 for row in found.rows) < 2:
-        print("There is nobody to compare with: the result is what this annotator says.")
+    if not found.compared:
+        print(
+            "No two of them labelled the same sentence: the result is what each says, and F1 tells nothing."
+        )
         return
     print(
         "F1: agreement with the result, with its 95 % interval; adds F1: points that the result is"
@@ -393,14 +403,18 @@ def annotators(
         )
 
 
+def _promised(f1: float) -> str:
+    return "" if f1 != f1 else f" (the result's expected F1 is {100 * f1:.1f})"
+
+
 def _interval(row: Any) -> str:
     return "–" if row.low != row.low else f"{100 * row.low:.0f}–{100 * row.high:.0f}"
 
 
 def _said(row: Any) -> str:
     told = [one.words for one in row.mistakes]
-    if row.trend is not None and row.trend.words != "steady":
-        told.append(f"{row.trend.words}: F1 {row.trend.first:.2f}, later {row.trend.last:.2f}")
+    if row.trend is not None and row.trend.told():
+        told.append(row.trend.told())
     if row.copies:
         told.append(f"copies, or is copied by, {', '.join(row.copies)}")
     return "\n".join(told) or "–"

@@ -80,11 +80,13 @@ class AnnotatorReport:
     rows : worst first.
     copies : groups who count as one witness, with the evidence.
     expected_f1 : what the result's confidences promise with everybody.
+    compared : whether any two labelled the same sentence; else the result is what each of them says.
     """
 
     rows: tuple[Row, ...]
     copies: tuple[dict[str, Any], ...]
     expected_f1: float
+    compared: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -92,6 +94,7 @@ class AnnotatorReport:
             "annotators": [row.to_dict() for row in self.rows],
             "copies": list(self.copies),
             "expected_f1": self.expected_f1,
+            "compared": self.compared,
         }
 
 
@@ -131,7 +134,8 @@ def annotators(result: Result, *, costs: Any = None, seed: int = 0) -> Annotator
         )  # fmt: skip
     rows.sort(key=lambda row: (row.sentences == 0, np.nan_to_num(row.f1, nan=2.0), row.annotator))
     groups = tuple(group.to_dict() for group in found.groups)
-    return AnnotatorReport(tuple(rows), groups, expected_f1(result))
+    compared = bool((np.bincount(crowd.row_sentence) > 1).any())
+    return AnnotatorReport(tuple(rows), groups, expected_f1(result), compared)
 
 
 class _Scores(NamedTuple):

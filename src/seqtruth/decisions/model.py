@@ -117,8 +117,11 @@ def expected_f1(result: Result) -> float:
     """
     sure, known = result.span_confidence(), result.tags >= 0
     soft = result.probabilities if result.fitted is None else ask(result).marginals()
-    total = len(sure) + expected_gold(soft[known], result)
-    return 2.0 * float(sure.sum()) / total if total else float("nan")
+    right = float(sure.sum())
+    total = len(sure) + max(
+        expected_gold(soft[known], result), right
+    )  # what is right should be there
+    return 2.0 * right / total if total else float("nan")
 
 
 def f1_left(f1: float, share: float) -> float:

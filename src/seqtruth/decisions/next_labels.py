@@ -59,7 +59,7 @@ class Suggestion(NamedTuple):
 
     sentence, document, text : where.
     annotator : whom to ask.
-    gain : expected reduction of the risk, in tokens.
+    gain : expected reduction of the risk, in errors.
     cost : of this label.
     question : what is in doubt, in words.
     alike : sentences that share the question, and are settled in part with it.
@@ -82,7 +82,8 @@ class Plan:
     Parameters
     ----------
     suggestions : the labels to ask for.
-    risk : expected number of wrong tokens now, as the model has it.
+    risk : expected number of errors now, as the model has it: the sum of 1 - Σ_k q(k)² over all tokens, of
+        which the gains take away their share.
     f1 : F1 that the result's confidences promise now.
     """
 
@@ -91,7 +92,7 @@ class Plan:
     f1: float
 
     def curve(self, points: int = 10) -> list[dict[str, float]]:
-        """What the first labels are expected to buy: labels, cost, wrong tokens left, F1.
+        """What the first labels are expected to buy: labels, cost, errors left, F1.
 
         Parameters
         ----------
@@ -105,7 +106,7 @@ class Plan:
             {
                 "labels": int(k),
                 "cost": float(costs[k]),
-                "expected_wrong_tokens": float(self.risk * left[k]),
+                "expected_errors": float(self.risk * left[k]),
                 "expected_f1": f1_left(self.f1, float(left[k])),
             }
             for k in at
@@ -144,7 +145,8 @@ def next_labels(
         raise ParameterError("n must be a whole number from 1", got=str(n))
     crowd = model_crowd(result)
     worth = _Worth(result, crowd, costs_of(costs, crowd))
-    return Plan(tuple(worth.choose(n, candidates, budget)), worth.risk, expected_f1(result))
+    chosen = tuple(worth.choose(n, candidates, budget))
+    return Plan(chosen, worth.risk, expected_f1(result))
 
 
 def gains_of(q: F64, confusion: F64, share: float, outcome: I64 | None = None) -> F64:
@@ -198,7 +200,6 @@ class _Worth:
         self.result, self.crowd, self.costs = result, crowd, costs
         fitted = model_of(result)
         asked = ask(result)
-        self.risk = float((1.0 - asked.marginals().max(axis=1)).sum(dtype=np.float64))
         asked = asked._replace(scores=asked.scores - fitted.of_sources(asked.tokens, (SILENCE,)))
         share = min(fitted.share, HEARD)
         if share < fitted.share:
@@ -210,8 +211,12 @@ class _Worth:
         self.sentence: I64 = sentence[self.open]
         confusion = result.annotators.confusion
         assert confusion is not None  # all who keep a model have one
+        begins = _begins(result.scheme)
+        amounts = np.eye(int(begins.max()) + 1, dtype=np.float32)[begins]
+        squares = ((self.marginals @ amounts) ** 2).sum(axis=1, dtype=np.float64)
+        self.risk = float(np.maximum(1.0 - squares, 0.0).sum())
         q = self.marginals[self.open].astype(np.float64)
-        by_token = gains_of(q, confusion.astype(np.float64), share, _begins(result.scheme))
+        by_token = gains_of(q, confusion.astype(np.float64), share, begins)
         self.by_token = by_token
         self.gain = np.zeros((crowd.n_sentences, crowd.n_annotators))
         np.add.at(self.gain, self.sentence, by_token)

@@ -29,6 +29,12 @@ class Trend(NamedTuple):
     last: float
     z: float
 
+    def told(self) -> str:
+        """The same in a few words; nothing where they are steady."""
+        if self.words == "steady":
+            return ""
+        return f"{self.words}: F1 {self.first:.2f}, later {self.last:.2f}"
+
 
 def trends(crowd: Crowd, result: Result) -> dict[str, Trend]:
     """Trends by annotator, of those whose labels have times and are enough.

@@ -14,8 +14,10 @@ import numpy as np
 from seqtruth.decisions.precision import SAFETY, Claims, Ranking, ranked, ranked_by_known
 from seqtruth.kernels.arrays import F64, I64, Bool
 
-#: Known spans (or sentences) that a promise needs at least.
+#: Spans (or sentences) that a promise needs at least: known ones, or without these all there are.
 FEWEST = 50
+#: A sample has at least so many sentences.
+SAMPLE = 20
 #: The highest precision that is promised without known labels.
 HIGHEST = 0.9
 #: Distance that is kept without known labels.
@@ -147,6 +149,9 @@ class Grounds:
         return None, why, None
 
     def _not_unaided(self, accept: float) -> str:
+        n = len(self.unaided.order)
+        if not self.why_not and n < FEWEST:
+            return f"{n:,} {self.what} are too few for held-out annotators to confirm ({FEWEST} are needed)"
         if self.why_not or accept <= HIGHEST:
             return self.why_not
         return (
@@ -187,7 +192,7 @@ class Grounds:
             if not good.any():
                 return None
             known = float((asked / spare[good] ** 2 / share[good]).min())
-        sentences = int(np.ceil(max(known, FEWEST) / density))
+        sentences = max(int(np.ceil(max(known, FEWEST) / density)), SAMPLE)
         return None if sentences > round(n / density) else sentences
 
 

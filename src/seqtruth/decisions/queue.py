@@ -187,6 +187,19 @@ def _order(triage: Triage) -> np.ndarray:
     return see[np.argsort(-errors[see], kind="stable")]
 
 
+def half_of_errors(triage: Triage) -> int:
+    """How many sentences of the queue hold half of the errors to be expected in it; 0 where none is.
+
+    Parameters
+    ----------
+    triage : what is accepted.
+    """
+    errors = np.cumsum(_expected_errors(triage.result)[_order(triage)])
+    if not len(errors) or errors[-1] < 0.5:
+        return 0
+    return int(np.searchsorted(errors, errors[-1] / 2)) + 1
+
+
 def _expected_errors(result: Result) -> F64:
     """float64[S]: what the review desk would put first."""
     crowd = None if result.crowd is None else model_crowd(result)

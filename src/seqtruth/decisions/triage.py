@@ -6,10 +6,10 @@ taken allows; none that is likelier wrong than right. A promise needs grounds:
 * **with known labels** (50 spans or more), drawn at random: confidences are corrected by them
   (:mod:`~seqtruth.decisions.precision`), and the promise keeps some standard errors' distance from the
   precision asked for;
-* **without**: only where the method corrects its confidences by held-out annotators, for spans, up to
-  90 %, and only for people and models who are independent of each other. What annotators get wrong together
-  no annotator can reveal; rules and copies get much wrong together. Known labels that are too few for the
-  first can speak against the second.
+* **without**: only where the method corrects its confidences by held-out annotators, for 50 spans or more,
+  up to 90 %, and only for people and models who are independent of each other. What annotators get wrong
+  together no annotator can reveal; rules and copies get much wrong together. Known labels that are too few
+  for the first can speak against the second.
 
 In all other cases it says so, and why, what can be promised instead, and about how many sentences would
 have to be checked; everything stays for people to see.

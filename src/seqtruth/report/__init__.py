@@ -22,6 +22,7 @@ from markupsafe import Markup
 from seqtruth.data.crowd import Crowd
 from seqtruth.io.files import write_chunks
 from seqtruth.metrics import Evaluation
+from seqtruth.metrics.agreement.drawing import Estimate
 from seqtruth.report import agreement_part, confidence, content, sentences
 from seqtruth.report.answers import answers
 from seqtruth.report.beside import beside
@@ -146,6 +147,7 @@ def _template() -> Template:
     environment.filters["bare_percent"] = lambda share: content.percent(share).removesuffix(" %")
     environment.filters["colour"] = lambda name: 7
     environment.filters["figure"] = _figure
+    environment.filters["interval"] = _interval
     environment.filters["command"] = _command
     environment.filters["change"] = _change
     environment.filters["count"] = "{:,}".format
@@ -167,6 +169,12 @@ def _command(text: str) -> Markup:
         else:
             parts.append(word)
     return Markup(" ").join(Markup("<span>{}</span>").format(part) for part in parts)
+
+
+def _interval(estimate: Estimate) -> str:
+    return (
+        "–" if math.isnan(estimate.low) else f"{_figure(estimate.low)} to {_figure(estimate.high)}"
+    )
 
 
 def _figure(value: float, digits: int = 2) -> str:

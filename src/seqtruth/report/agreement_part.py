@@ -42,6 +42,7 @@ def agreement_part(result: Result, crowd: Crowd | None) -> dict[str, Any] | None
         "found": found,
         "alpha": found.overall["alpha"],
         "word": word(found.alpha),
+        "words": found.words(),
         "figure": _ranges(found),
         "heat": _heat(found),
         "types": _types(found),
@@ -88,7 +89,8 @@ def _heat(found: Agreement) -> Markup | None:
 
 def _types(found: Agreement) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [
-        {"name": name, **figures} for name, figures in found.per_type.items()
+        {"name": name, "marks": found.marks.get(name, 0), **figures}
+        for name, figures in found.per_type.items()
     ]
     for row in rows:
         if "alpha_u" in row and row["alpha_u"].value < LOWEST:
@@ -104,9 +106,9 @@ def _pairs(found: Agreement) -> list[dict[str, Any]]:
             "first": found.annotators[pairs.first[k]],
             "second": found.annotators[pairs.second[k]],
             "tokens": int(pairs.tokens[k]),
-            "kappa": float(pairs.kappa[k]),
-            "low": float(pairs.kappa_low[k]),
-            "high": float(pairs.kappa_high[k]),
+            "kappa": Estimate(
+                *(float(c[k]) for c in (pairs.kappa, pairs.kappa_low, pairs.kappa_high))
+            ),
             "span_f1": float(pairs.span_f1[k]),
         }
         for k in most_and_least(found, MAX_PAIRS).tolist()

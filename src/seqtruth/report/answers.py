@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from seqtruth.decisions.promises import HIGHEST
+from seqtruth.decisions.queue import half_of_errors
 from seqtruth.decisions.triage import Triage, triage
 from seqtruth.metrics import Evaluation
 from seqtruth.plural import count
@@ -88,7 +89,7 @@ def _usable(result: Result, taken: Triage, scores: Evaluation | None, saved: str
     spans = taken.spans
     if not spans.promised:
         more.insert(0, f"No precision can be promised: {clip(spans.why, 200)}.")
-        return _after_a_check(taken, "After a look", more, saved, command)
+        return _after_a_check(taken, "After a check", more, saved, command)
     n, total = int(spans.accepted.sum()), len(spans.accepted)
     more.insert(
         0, f"{n:,} of {count(total, 'span')} can be accepted: {taken.accept:.0%} of them are right,"
@@ -151,7 +152,9 @@ def _next(taken: Triage, rows: list[Row], saved: str) -> Answer:
     promised = meaning(result) == "corrected" and taken.spans.promised
     left = taken.n_sentences(result.labelled & ~taken.settled) if promised else n_labelled
     if promised and left:
-        more.append(f"Read the {count(left, 'sentence')} that are not settled, worst first.")
+        half = half_of_errors(taken)
+        most = f": half of the errors to be expected are in the first {half:,}" if half else ""
+        more.append(f"Read the {count(left, 'sentence')} that are not settled, worst first{most}.")
     elif n_labelled and not promised:
         more.append("Read a sample of the sentences below, the least sure first.")
     worst = next((row for row in rows if row.verdict == "do not rely on"), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.decisions.mistakes import Compared
+from seqtruth.decisions.over_time import Trend, trends
 from seqtruth.metrics import Averages, Evaluation, Score
 from seqtruth.report.figures import Point, lines, scatter
 from seqtruth.result import Result
@@ -84,7 +85,8 @@ def annotators(
             for name in annotators.names
         ]
         if crowd.n_annotators <= MAX_HABITS:
-            habits = _habits(compared)
+            same = crowd.scheme.labels == result.scheme.labels
+            habits = _habits(compared, trends(crowd, result) if same else {})
     agreement = np.nan_to_num(annotators.agreement, nan=2.0)
     top = float(np.nanmax(annotators.weight, initial=0.0)) or 1.0
     return [
@@ -107,12 +109,14 @@ def annotators(
     ]
 
 
-def _habits(compared: Compared) -> dict[str, str]:
-    """Each annotator's two worst habits in words."""
-    told = (
-        ", ".join(one.words for one in found[:2]).replace("%", " %") for found in compared.habits()
-    )
-    return dict(zip(compared.crowd.annotators, told, strict=True))
+def _habits(compared: Compared, changes: Mapping[str, Trend]) -> dict[str, str]:
+    """Each annotator's two worst habits in words, and whether they learn or tire."""
+    out = {}
+    for name, found in zip(compared.crowd.annotators, compared.habits(), strict=True):
+        told = [one.words.replace("%", " %") for one in found[:2]]
+        change = changes[name].told() if name in changes else ""
+        out[name] = ", ".join(filter(None, [*told, change]))
+    return out
 
 
 def _verdict(agreement: float, sentences: int) -> str:

@@ -214,8 +214,9 @@ def heat_map(
                 css = (
                     "cell light" if strength > 0.74 else "cell middle" if strength > 0.5 else "cell"
                 )
-                text = f"{value:.2f}".replace("0.", ".", 1).replace("-", "−")
-                body.append(words(x + size / 2, y + 4, text, css, "middle"))
+                text = f"{round(value, 2) + 0.0:.2f}".replace("0.", ".", 1).replace("-", "−")
+                few = " few" if n <= 6 else ""  # so few are read on a phone, too
+                body.append(words(x + size / 2, y + 4, text, css + few, "middle"))
     return svg(round(width), round(height), description, body)
 
 
@@ -255,8 +256,8 @@ def reliability_lines(
             )
         ends.append((frame.at(*dots[-1][:2])[1], name, k))
     places = _apart([end[0] for end in sorted(ends)])
-    for y, (_, name, k) in zip(places, sorted(ends), strict=True):
-        y = max(y, 10 + 14 * k) if places[0] < 10 else y
+    down = max(0.0, 10 - places[0])
+    for y, (_, name, k) in zip([place + down for place in places], sorted(ends), strict=True):
         shown = name if len(name) <= 18 else name[:17] + "…"
         body.append(words(frame.right + 12, y + 4, shown, f"name s{1 + k % 4}"))
     return svg(width, height, description, body)

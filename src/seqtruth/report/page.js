@@ -3,7 +3,7 @@
   const block = document.getElementById("data");
   const list = document.getElementById("list");
   if (!list) return;
-  const PAGE = 10, LETTERS = 180, CHIPS = 16, NAMES = 8;
+  const PAGE = 10, LETTERS = 180, CHIPS = 16, NAMES = 8, FEW = 3;
   const at = id => document.getElementById(id);
   const make = (tag, name, text) => {
     const node = document.createElement(tag);
@@ -164,6 +164,12 @@
     const denied = own.filter(span => !there.has(key(span)) && (!silent || clash(span)));
     const all = [...theirs.map(span => [span, mine.has(key(span)) ? "same" : "plus"]), ...denied.map(span => [span, "minus"])];
     all.sort((a, b) => a[0][0] - b[0][0] || (a[1] === "minus" ? -1 : 1));
+    if (!theirs.length && !denied.length && who.length > FEW) {  // many names and nothing beside them: over the whole width
+      row.className = "reading quiet";
+      people.prepend(silent ? "silent: " : "nothing: ");
+      line.remove();
+      return row;
+    }
     if (!theirs.length) line.append(make("span", "soft nothing", silent ? "silent" : "nothing"));
     line.append(...all.slice(0, CHIPS).map(([span, kind]) => chip(text, span, kind)));
     if (all.length > CHIPS) line.append(make("span", "soft", `and ${all.length - CHIPS} more`));
@@ -263,13 +269,16 @@
     node.append(head, line);
     if (said(s).length) {
       const readings = make("div", "readings");
-      readings.append(...said(s).map(([who, flat]) => reading(text, who, flat, own)));
+      const rows = said(s).map(([who, flat]) => reading(text, who, flat, own)), quiet = row => row.classList.contains("quiet");
+      readings.append(...rows.filter(row => !quiet(row)), ...rows.filter(quiet));
       const more = make("details"), summary = make("summary", "", "Why?");
       more.append(summary);
       more.addEventListener("toggle", () => {
         if (more.open && more.childElementCount === 1) more.append(why(s, own));
       });
       node.append(readings, more);
+    } else if (data.who.length) {
+      node.append(make("p", "note", own.length ? "Nobody labelled this sentence: what is marked is the tagger's." : "Nobody labelled this sentence."));
     }
     return node;
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,11 +88,15 @@ def _ends(found: Agreement) -> str:
     )
     if not partial - strict >= BELOW:
         return ""
-    apart = {
-        kind: (rows["span_f1"].value, rows["span_f1_overlap"].value)
-        for kind, rows in found.per_type.items()
-        if rows["span_f1_overlap"].value - rows["span_f1"].value >= BELOW
-    }
+    apart = (
+        {}
+        if len(found.per_type) < 2
+        else {
+            kind: (rows["span_f1"].value, rows["span_f1_overlap"].value)
+            for kind, rows in found.per_type.items()
+            if rows["span_f1_overlap"].value - rows["span_f1"].value >= BELOW
+        }
+    )
     furthest = sorted(apart, key=lambda kind: apart[kind][0] - apart[kind][1])[:NAMED]
     where = ", ".join(
         f"{kind} ({apart[kind][0]:.2f} and {apart[kind][1]:.2f})" for kind in furthest
@@ -141,14 +146,15 @@ def _least_type(found: Agreement) -> str:
 
 
 def _least_annotator(found: Agreement) -> str:
-    each = found.of_each("span_f1")
+    measure, name = ("span_f1", "span F1") if "span_f1" in found.overall else ("kappa", "kappa")
+    each = found.of_each(measure)
     if np.isfinite(each).sum() < 3:
         return ""
     k = int(np.nanargmin(each))
     if not each[k] < float(np.nanmedian(each)) - BELOW:
         return ""
     return (
-        f"{found.annotators[k]} agrees least with the others (span F1 {each[k]:.2f}; half of all have"
+        f"{found.annotators[k]} agrees least with the others ({name} {each[k]:.2f}; half of all have"
         f" {np.nanmedian(each):.2f} or more): look at what they mark."
     )
 
@@ -215,6 +221,18 @@ def _types(found: Agreement) -> tuple[str, dict[str, list[Any]]]:
     return "by type, each against the rest (from, to: of alpha)", columns
 
 
+def _columns(
+    found: Agreement, order: I64, columns: Mapping[str, Any], **names: str
+) -> dict[str, Any]:
+    """Columns under their names for people; those of spans where tags are spans."""
+    spans = "span_f1" in found.overall
+    return {
+        short: columns[name][order].tolist()
+        for name, short in names.items()
+        if spans or not name.startswith("span")
+    }
+
+
 def _annotators(found: Agreement) -> tuple[str, dict[str, list[Any]]]:
     """Each with all others, those who agree least first."""
     columns = {name: found.of_each(name) for name in ("kappa", "span_f1", "span_f1_overlap")}
@@ -226,11 +244,10 @@ def _annotators(found: Agreement) -> tuple[str, dict[str, list[Any]]]:
     return f"by annotator, each with all others{more}", {
         "annotator": [found.annotators[k] for k in order],
         "met": others[order].tolist(),
-        **{
-            short: columns[name][order].tolist()
-            for name, short in (("kappa", "Cohen"), ("span_f1", "span F1"), ("span_f1_overlap", "partial F1"))
-        },
-    }  # fmt: skip
+        **_columns(
+            found, order, columns, kappa="Cohen", span_f1="span F1", span_f1_overlap="partial F1"
+        ),
+    }
 
 
 def _pairs(found: Agreement) -> tuple[str, dict[str, list[Any]]]:
@@ -242,13 +259,11 @@ def _pairs(found: Agreement) -> tuple[str, dict[str, list[Any]]]:
     return f"by pair{more}", {
         "first": [found.annotators[k] for k in pairs.first[order]],
         "second": [found.annotators[k] for k in pairs.second[order]],
-        "tokens": pairs.tokens[order].tolist(),
-        "Cohen": pairs.kappa[order].tolist(),
-        "from": pairs.kappa_low[order].tolist(),
-        "to": pairs.kappa_high[order].tolist(),
-        "span F1": pairs.span_f1[order].tolist(),
-        "partial F1": pairs.span_f1_overlap[order].tolist(),
-    }
+        **_columns(
+            found, order, vars(pairs), tokens="tokens", kappa="Cohen", kappa_low="from", kappa_high="to",
+            span_f1="span F1", span_f1_overlap="partial F1",
+        ),
+    }  # fmt: skip
 
 
 def most_and_least(found: Agreement, n: int) -> I64:
@@ -277,8 +292,8 @@ def _documents(found: Agreement) -> tuple[str, dict[str, list[Any]]]:
     return f"by document{more}", {
         "document": [columns["document"][k] for k in order],
         "tokens": columns["tokens"][order].astype(int).tolist(),
-        **{
-            _SHORT[name]: columns[name][order].tolist()
-            for name in ("observed", "alpha", "ac1", "span_f1", "span_f1_overlap")
-        },
-    }
+        **_columns(
+            found, order, columns, observed="observed", alpha="alpha", ac1="AC1", span_f1="span F1",
+            span_f1_overlap="partial F1",
+        ),
+    }  # fmt: skip
