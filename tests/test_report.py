@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from seqtruth import report
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
+from seqtruth.data.origin import Origin
 from seqtruth.datasets import demo
 from seqtruth.decisions.mistakes import Compared
 from seqtruth.errors import DataError, SeqTruthWarning
@@ -31,7 +32,7 @@ from seqtruth.report.answers import answers
 from seqtruth.report.confidence import honesty, meaning, triage
 from seqtruth.report.confusion import confusion
 from seqtruth.report.content import annotators, percent
-from seqtruth.report.figures import number, ticks
+from seqtruth.report.figures import heat_map, number, reliability_lines, ticks
 from seqtruth.report.sentences import embed, inert
 from strategies import crowds
 
@@ -255,6 +256,47 @@ def test_confidence_against_gold(data, result):
     assert honesty(evaluate(data.gold, data.gold)) is None  # plain labels claim nothing
     boast = evaluate(replace(result, of_span=np.ones_like(result.token_confidence)), data.gold)
     assert honesty(boast)["verdicts"][0][2] == "too sure"
+
+
+def test_names_of_lines_stand_apart(data, result):
+    curve = evaluate(result, data.gold).calibration.span.curve
+    drawn = str(reliability_lines(dict.fromkeys("abcd", curve), "x", "y", "told"))
+    places = [
+        float(y) for y in re.findall(r'<text class="name s\d" x="[\d.]+" y="([\d.]+)"', drawn)
+    ]
+    assert len(places) == 4 and min(places) >= 10
+    assert min(b - a for a, b in itertools.pairwise(sorted(places))) >= 13.9
+
+
+def test_squares_are_never_minus_nought():
+    drawn = str(heat_map(["a", "b", "c"], np.full((3, 3), -0.001), "kappa", "told"))
+    assert ">.00</text>" in drawn and "−.00" not in drawn
+
+
+def test_agreement_is_told_in_words(data, result):
+    page = checked(report.render(result, data.crowd)).words
+    assert "It rests on 9,006 tokens in 58 documents that two or more labelled." in page
+    assert "Say in the guideline how types are told apart." in page
+    few = data.crowd[data.crowd.corpus.sentence_document < 3]
+    page = checked(report.render(MajorityVote().fit(few), few)).words
+    assert "– to –" not in page and "Bands are" not in page
+
+
+def test_who_learns_is_told_beside_their_habits():
+    truth = ["B-PER", "O"]
+    novice = [truth if k >= 60 or k % 3 == 0 else ["O", "O"] for k in range(120)]
+    crowd = Crowd.of(
+        {"a": [truth] * 120, "b": [truth] * 120, "novice": novice}, [["Ada", "ran"]] * 120
+    )
+    names = [f"d{k:03}" for k in range(120)]
+    times = {"novice": {name: f"2026-01-01T{name}" for name in names}}
+    corpus = replace(
+        crowd.corpus, documents=tuple(names), sentence_document=np.arange(120, dtype=np.int32),
+        origin=Origin(times=times),
+    )  # fmt: skip
+    crowd = replace(crowd, corpus=corpus)
+    rows = {row.name: row for row in annotators(MajorityVote().fit(crowd), crowd)}
+    assert "learning: F1 0." in rows["novice"].habits and "learning" not in rows["a"].habits
 
 
 def view(result, crowd=None, probable=True):

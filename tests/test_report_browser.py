@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +30,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
     pytest.mark.xdist_group("browser"),
 ]
-#: Seconds within which a page of 50,000 sentences shows them.
+#: Seconds of the processor within which a page of 50,000 sentences shows them.
 SOON = 2.0
 
 
@@ -233,7 +232,7 @@ def test_hostile_text_is_inert(browser: Any, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_fifty_thousand_sentences_load_soon(browser: Any, tmp_path: Path) -> None:
-    """Best of three: a machine that is busy with other tests is not the page's fault."""
+    """By the processor's seconds: a machine that is busy with other things is not the page's fault."""
     rng = np.random.default_rng(0)
     n, length = 50_000, 12
     words = np.array([f"word{k}" for k in range(5000)], object)
@@ -243,11 +242,50 @@ def test_fifty_thousand_sentences_load_soon(browser: Any, tmp_path: Path) -> Non
     rows, who = np.repeat(np.arange(n), 3), np.tile(np.arange(3), n)
     crowd = Crowd.build(corpus, labels, ["a", "b", "c"], rows, who, votes.ravel(), "iob2")
     report.write(MajorityVote().fit(crowd), tmp_path / "large.html", crowd)
-    took = []
-    for _ in range(3):
-        start = time.perf_counter()
-        found = show(browser, tmp_path / "large.html")
-        took.append(time.perf_counter() - start)
-        assert count(found.page) == n
-        found.page.close()
-    assert min(took) < SOON, took
+    found = show(browser, tmp_path / "large.html")
+    session = found.page.context.new_cdp_session(found.page)
+    session.send("Performance.enable")
+    told = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+    assert count(found.page) == n
+    assert 0 < told["ProcessTime"] < SOON, told
+    found.page.close()
+
+
+def test_silent_sources_stand_below_and_names_keep_their_direction(
+    browser: Any, tmp_path: Path
+) -> None:
+    """Each rule speaks in a third of the sentences; the others are named in one line below."""
+    n, rules = 60, [f"rule-{k}" for k in range(5)] + ["\u202eevil"]
+    votes = {
+        name: [["B-PER", "O"] if (s + k) % 3 == 0 else ["O", "O"] for s in range(n)]
+        for k, name in enumerate(rules)
+    }
+    votes = {name: [[*row] * 4 for row in rows] for name, rows in votes.items()}
+    crowd = Crowd.of(votes, [["Ada", "ran"] * 4] * n, "iob2")
+    found = replace(MajorityVote().fit(crowd), crowd=crowd)
+    assert len(found.provenance["silence"]["silent"]) == 6
+    report.write(found, tmp_path / "quiet.html", crowd)
+    shown = show(browser, tmp_path / "quiet.html")
+    last = shown.page.locator("#list article").first.locator(".reading").last
+    assert "quiet" in last.get_attribute("class") and last.inner_text().startswith("silent: ")
+    assert last.inner_text().count("rule-") + last.inner_text().count("evil") == 4
+    assert "\u2068\u202eevil\u2069" in shown.page.inner_text("#list")
+    assert shown.said == []
+    shown.page.close()
+
+
+def test_what_nobody_labelled_is_said_to_be_the_taggers(browser: Any, tmp_path: Path) -> None:
+    crowd = demo.load().crowd[:150]
+    kept = crowd.row_sentence != 5
+    flat = np.repeat(kept, np.diff(crowd.row_offsets))
+    crowd = replace(
+        crowd, row_sentence=crowd.row_sentence[kept], row_annotator=crowd.row_annotator[kept],
+        tags=crowd.tags[flat],
+    )  # fmt: skip
+    found = replace(Accord(predictor="crf").fit(crowd), crowd=crowd)
+    report.write(found, tmp_path / "judged.html", crowd)
+    shown = show(browser, tmp_path / "judged.html")
+    shown.page.fill("#search", found.corpus.sentence_ids[5].as_py())
+    shown.page.wait_for_selector("#count:has-text(' of ')")
+    assert "Nobody labelled this sentence" in shown.page.inner_text("#list")
+    shown.page.close()

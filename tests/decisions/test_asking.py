@@ -95,7 +95,8 @@ def test_a_plan_asks_for_what_can_be_had_and_is_in_order() -> None:
     asked = [(one.sentence, one.annotator) for one in plan.suggestions]
     assert len(set(asked)) == len(asked)
     assert not had & set(asked)
-    gains = [one.gain for one in plan.suggestions]
+    first = {one.sentence: one.gain for one in reversed(plan.suggestions)}
+    gains = [first[name] for name in dict.fromkeys(name for name, _ in asked)]
     assert gains == sorted(gains, reverse=True)
     curve = plan.curve(5)
     assert [one["labels"] for one in curve] == [0, 8, 16, 24, 32, 40]

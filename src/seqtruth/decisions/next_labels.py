@@ -214,7 +214,9 @@ class _Worth:
         begins = _begins(result.scheme)
         amounts = np.eye(int(begins.max()) + 1, dtype=np.float32)[begins]
         squares = ((self.marginals @ amounts) ** 2).sum(axis=1, dtype=np.float64)
-        self.risk = float(np.maximum(1.0 - squares, 0.0).sum())
+        doubt = np.maximum(1.0 - squares, 0.0)
+        self.risk_of = np.bincount(sentence, doubt, crowd.n_sentences).astype(np.float64)
+        self.risk = float(self.risk_of.sum())
         q = self.marginals[self.open].astype(np.float64)
         by_token = gains_of(q, confusion.astype(np.float64), share, begins)
         self.by_token = by_token
@@ -271,6 +273,7 @@ class _Worth:
         queue = [(-(best[s] + bonus.get(s, 0.0)), s) for s in np.flatnonzero(best > 0).tolist()]
         heapq.heapify(queue)
         found: list[Suggestion] = []
+        rest = self.risk_of.copy()
         while queue and len(found) < n:
             key, s = heapq.heappop(queue)
             open_now = np.where(asked > 0, value[s], 0.0)
@@ -286,7 +289,9 @@ class _Worth:
                 continue
             spent += price
             asked[w] -= 1
-            found.append(self._suggestion(s, w, left[s], price))
+            gain = rest[s] * min(left[s] * self.gain[s, w] / max(self.risk_of[s], 1e-12), 1.0)
+            rest[s] -= gain  # every label takes its share of what those before it left
+            found.append(self._suggestion(s, w, float(gain), price))
             value[s, w] = 0.0
             left[s] *= LEFT
             for other in self.group.get(s, ()):
@@ -294,14 +299,14 @@ class _Worth:
             heapq.heappush(queue, (-left[s] * (value[s].max() + bonus.get(s, 0.0)), s))
         return found
 
-    def _suggestion(self, s: int, w: int, left: float, price: float) -> Suggestion:
+    def _suggestion(self, s: int, w: int, gain: float, price: float) -> Suggestion:
         corpus = self.crowd.corpus
         ids = corpus.sentence_ids
         return Suggestion(
             ids[s].as_py(),
             corpus.documents[int(corpus.sentence_document[s])],
             self.crowd.annotators[w],
-            float(left * self.gain[s, w]),
+            gain,
             price,
             self._question(s, w),
             tuple(ids[int(other)].as_py() for other in self.group.get(s, ())),

@@ -135,8 +135,10 @@
   }
 
   const key = span => span.slice(0, 3).join(" ");
-  const names = who => who.length <= NAMES + 1 ? who.map(w => data.who[w]).join(", ")
-    : `${who.slice(0, NAMES).map(w => data.who[w]).join(", ")} and ${who.length - NAMES} more`;
+  // names with characters that turn the direction of writing keep that to themselves
+  const name = w => /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufefc]/.test(data.who[w]) ? `\u2068${data.who[w]}\u2069` : data.who[w];
+  const names = who => who.length <= NAMES + 1 ? who.map(name).join(", ")
+    : `${who.slice(0, NAMES).map(name).join(", ")} and ${who.length - NAMES} more`;
 
   function chip(text, span, kind) {
     const words = text.slice(span[0], span[1]);
