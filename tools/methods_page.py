@@ -3,7 +3,8 @@
 python tools/methods_page.py RUN [RUN ...]
 
 RUN is the output of ``seqtruth compare --json``, or ``best.csv`` of ``seqtruth reproduce best``, beside
-which its ``best-cost.csv`` lies. Systems that no RUN has keep the row they have on the page.
+which its ``best-cost.csv`` lies; such runs share the machine with others, so that their seconds are not
+told. Systems that no RUN has keep the row they have on the page.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def _reproduced(path: Path) -> Found:
             "f1": row["f1"] / 100, "precision": row["precision"] / 100,
             "recall": row["recall"] / 100,
             "f1_spread": None if row["spread"] is None else row["spread"] / 100,
-            "seconds": cost[row["data"], row["spec"]]["seconds"],
+            "seconds": None,
             "peak_mib": cost[row["data"], row["spec"]]["peak_mib"],
         }
         for row in csv_rows(path.read_text())
@@ -86,7 +87,8 @@ def table(found: Found, data: str, splits: tuple[str, str], kept: dict[str, str]
             for reading in ("conlleval", "b-required"):
                 cells.append(score(found[spec, data, split, reading]))
         cells.append(f"{100 * first['precision']:.1f} / {100 * first['recall']:.1f}")
-        cells += [f"{first['seconds']:.1f}", f"{first['peak_mib']:.0f}"]
+        cells.append("–" if first["seconds"] is None else f"{first['seconds']:.1f}")
+        cells.append(f"{first['peak_mib']:.0f}")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

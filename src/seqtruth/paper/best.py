@@ -31,7 +31,7 @@ def jobs(work: Workshop) -> list[tuple[Job, float]]:
 def section(work: Workshop) -> Section:
     made = table_section(work, NAME, "AggSLC at its best", BLOCKS)
     said = "\n".join(_said(made.rows, block.data) for block in BLOCKS)
-    return made._replace(text=f"{_INTRO}\n{said}\n{made.text}")
+    return made._replace(text=f"{_INTRO}\n{said}\n\n{made.text}")
 
 
 def _said(rows: Sequence[Row], data: str) -> str:
