@@ -31,6 +31,34 @@ s1;bob;0;a;O
 """
 
 
+_QUOTES = b"""id,text,model,quote,label
+7,Jane met Bob.,gpt,Jane,PER
+7,,llama,,
+"""
+_COLUMNS_OF_SPANS = b"""id,text,ann,bob
+1,Jane ran.,"[(0, 4, 'PER')]",[]
+"""
+_ANNOTATED = b"""_unit_id,_worker_id,words,text
+1,ann,"[{""classname"": ""PER"", ""tokens"": [{""text"": ""Jane"", ""startIdx"": 0, ""endIdx"": 4}]}]",Jane
+"""
+_BIONLP = {
+    "1.txt": b"IL2 binds",
+    "1.a1": b"T1\tProtein 0 3\tIL2\n",
+    "1.a2": b"T2\tBinding 4 9\tbinds\n",
+}
+_PLACE = {"start": 0, "end": 4, "text": "Jane"}
+_RESULTS = [
+    {"id": "a", "from_name": "kind", "to_name": "left", "type": "taxonomy",
+     "value": {**_PLACE, "taxonomy": [["Agent", "Person"]]}},
+    {"id": "b", "from_name": "ner", "to_name": "right", "type": "labels",
+     "value": {**_PLACE, "labels": ["PER"]}},
+]  # fmt: skip
+_TWO_TEXTS = {
+    "id": 7, "data": {"left": "Jane ran", "right": "Jane sat"},
+    "annotations": [{"completed_by": 1, "result": _RESULTS}],
+}  # fmt: skip
+
+
 class Specimen(NamedTuple):
     """Files by name; one alone is a file, several (or one in a folder) are a folder."""
 
@@ -103,6 +131,13 @@ def _made() -> list[Specimen]:
         {"id": "s2", "text": "in Ames", "document": "d",
          "annotations": {"ann": [{"start": 3, "end": 7, "label": "LOC"}], "bob": None}},
     ]  # fmt: skip
+    shapes = [
+        {"text": "Ann ran.", "gpt": [{"text": "Ann", "label": "PER"}], "llama": []},
+        {
+            "text": "Ann ran.",
+            "annotation": [{"label": ["PER"], "points": [{"start": 0, "end": 2, "text": "Ann"}]}],
+        },
+    ]
     gold = b"-DOCSTART- -X- O\n\nEU B-ORG\nrejects O\n\nPeter B-PER\nBlackburn I-PER\n"
     return [
         Specimen("conll", {"gold.conll": gold}),
@@ -129,6 +164,13 @@ def _made() -> list[Specimen]:
         Specimen("prodigy", {"a.jsonl": small.PRODIGY_REVIEW}),
         Specimen("spacy-json", {"a.json": small.SPACY_DOC}),
         Specimen("label-studio", {"a.zip": _zipped({"p/a.json": small.LABEL_STUDIO_PAGES})}),
+        Specimen("label-studio", {"a.json": json.dumps([_TWO_TEXTS]).encode()}),
+        Specimen("language-models", {"a.csv": _QUOTES}),
+        Specimen("language-models", {"a.jsonl": _lines(shapes[:1])}),
+        Specimen("json", {"a.jsonl": _lines(shapes[1:])}),
+        Specimen("table", {"a.csv": _COLUMNS_OF_SPANS}),
+        Specimen("figure-eight", {"a.csv": _ANNOTATED}),
+        Specimen("brat", _BIONLP, folder=True),
         Specimen("tagtog", tagtog, folder=True),
         Specimen("catma", catma, folder=True),
         Specimen("catma", {"project.zip": _zipped(catma)}),
