@@ -310,3 +310,42 @@ def test_a_column_of_gold_beside_those_of_annotators(tmp_path: Path) -> None:
         documents, _ = read(put(tmp_path / f"{number}.jsonl", record))
         roles = {opinion.annotator: opinion.role for opinion in documents[0].opinions}
         assert roles == {"ann": "annotator", "bob": "annotator", "gold": "gold"}
+
+
+def test_labels_go_back_under_the_names_they_were_read_from(tmp_path: Path) -> None:
+    answer = {"value": [{"start": 0, "end": 3, "label": "PER"}], "user_id": "u"}
+    fields = {"title": "News", "body": "Ann ran"}
+    record = {"id": "1", "fields": fields, "responses": {"ner": [answer]}, "suggestions": {}}
+    path = put(tmp_path / "argilla.json", [record])
+    io.convert(path, tmp_path / "out.json", to="argilla", read_options={"field": "body"})
+    (written,) = json.loads((tmp_path / "out.json").read_text())
+    assert written["fields"] == fields
+    assert list(written["responses"]) == ["ner"]
+
+    header = ["#FORMAT=WebAnno TSV 3.3", "#T_SP=webanno.custom.Who|kind", "", "", "#Text=Ann"]
+    path = put(tmp_path / "ann.tsv", *header, "1-1\t0-3\tAnn\tPER\t")
+    for name in ("out.tsv", "out.xmi"):
+        to = "webanno-tsv" if name == "out.tsv" else "cas-xmi"
+        io.convert(path, tmp_path / name, to=to)
+        documents, _ = read(tmp_path / name, layer="webanno.custom.Who", feature="kind")
+        assert said(documents[0]) == {"out": [("Ann", "PER")]}
+
+    tags = '<PER id="P0" spans="0~3" text="Ann" />'
+    path = put(tmp_path / "d_ann.xml", f"<Task><TEXT>Ann</TEXT><TAGS>{tags}</TAGS></Task>")
+    io.convert(path, tmp_path / "out", to="mae")
+    assert "</TAGS>\n</Task>" in (tmp_path / "out" / "d_ann.xml").read_text()
+
+
+def test_what_stands_beside_a_text_comes_back(tmp_path: Path) -> None:
+    record = {"id": 5, "text": "Ann ran", "label": [[0, 3, "PER"]], "page": 7, "by": "Zoë"}
+    io.convert(put(tmp_path / "ann.jsonl", record), tmp_path / "out.jsonl", to="doccano")
+    assert json.loads((tmp_path / "out.jsonl").read_text()) == record
+    line = {
+        "text": "Ann ran",
+        "meta": {"page": 7},
+        "answer": "accept",
+        "_input_hash": 5,
+        "spans": [],
+    }
+    io.convert(put(tmp_path / "in.jsonl", line), tmp_path / "back.jsonl", to="prodigy")
+    assert json.loads((tmp_path / "back.jsonl").read_text())["meta"] == {"page": 7}

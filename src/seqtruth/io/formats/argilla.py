@@ -76,6 +76,15 @@ def _rows(path: Path) -> Iterator[JsonRecord]:
         yield from (JsonRecord(*row) for row in parquet_rows(file).rows)
 
 
+def _texts(record: Record) -> dict[str, str]:
+    """The fields that are texts."""
+    own = ("id", "_server_id", "status", "external_id", "metadata", "updated_at", "inserted_at")
+    return {
+        name: value for name, value in record.fields.items()
+        if isinstance(value, str) and name not in own and ".suggestion" not in name
+    }  # fmt: skip
+
+
 class _Reader:
     """Turns records into documents; remembers which question and which field it found."""
 
@@ -104,17 +113,27 @@ class _Reader:
             opinion = self._opinion(answer, text, convert, record)
             if opinion is not None:
                 opinions.append(opinion)
-        return Document(record.id or str(place), text, tuple(opinions), tokens, where=record.where)
+        source = {"argilla": {"question": self.question or "", **self._fields(record)}}
+        return Document(
+            record.id or str(place),
+            text,
+            tuple(opinions),
+            tokens,
+            where=record.where,
+            source=source,
+        )
+
+    def _fields(self, record: Record) -> dict[str, Any]:
+        """The name of the text's field, and the others with their texts, for writing them back."""
+        texts = _texts(record)
+        field = self.field or ("text" if "text" in texts else next(iter(texts), "text"))
+        return {"field": field, "others": {k: v for k, v in texts.items() if k != field}}
 
     def _text(self, record: Record) -> str | None:
         fields = record.fields
         if self.field is not None and isinstance(fields.get(self.field), str):
             return str(fields[self.field])
-        own = ("id", "_server_id", "status", "external_id", "metadata", "updated_at", "inserted_at")
-        texts = [
-            name for name, value in fields.items()
-            if isinstance(value, str) and name not in own and ".suggestion" not in name
-        ]  # fmt: skip
+        texts = list(_texts(record))
         if self.field is not None or not texts:
             return None
         if len(texts) > 1 and "text" not in texts:

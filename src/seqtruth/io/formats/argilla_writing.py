@@ -14,8 +14,8 @@ from seqtruth.io.formats.plain_marks import contiguous, note_borders, note_score
 from seqtruth.io.json_records import json_array
 
 WRITE_OPTIONS = {
-    "question": "the name of the span question; 'spans' by default",
-    "field": "the name of the text field; 'text' by default",
+    "question": "the name of the span question; that which was read, or 'spans'",
+    "field": "the name of the text field; that which was read, or 'text'",
     "opinions": "'roles' (default): models as suggestions, all others as responses; 'suggestions': all",
 }
 
@@ -28,17 +28,29 @@ def check_options(options: dict[str, object], known: dict[str, str]) -> None:
 
 def write(documents: Iterable[Document], path: Path, notes: Notes, **options: object) -> None:
     check_options(options, WRITE_OPTIONS)
-    question, field = str(options.get("question") or "spans"), str(options.get("field") or "text")
     opinions = options.get("opinions") or "roles"
     if opinions not in ("roles", "suggestions"):
         raise ParameterError("opinions must be 'roles' or 'suggestions'", got=repr(opinions))
-    records = (_written(one, question, field, opinions == "roles", notes) for one in documents)
+    records = (_written(one, _names(one, options), opinions == "roles", notes) for one in documents)
     write_chunks(path, json_array(records))
 
 
+def _names(document: Document, options: dict[str, object]) -> tuple[str, str, dict[str, Any]]:
+    """The question, the text's field and the other fields: as asked, or as they were read."""
+    read = (document.source or {}).get("argilla")
+    read = read if isinstance(read, dict) else {}
+    others = read.get("others")
+    return (
+        str(options.get("question") or read.get("question") or "spans"),
+        str(options.get("field") or read.get("field") or "text"),
+        others if isinstance(others, dict) else {},
+    )
+
+
 def _written(
-    document: Document, question: str, field: str, roles: bool, notes: Notes
+    document: Document, names: tuple[str, str, dict[str, Any]], roles: bool, notes: Notes
 ) -> dict[str, Any]:
+    question, field, others = names
     where = document.where or document.id
     note_borders(document, notes)
     responses: list[dict[str, Any]] = []
@@ -63,7 +75,7 @@ def _written(
             user = _user(opinion.annotator, notes, where)
             responses.append({"value": value, "user_id": user, "status": "submitted"})
     return {
-        "id": document.id, "fields": {field: document.text}, "metadata": _remarks(document),
+        "id": document.id, "fields": {**others, field: document.text}, "metadata": _remarks(document),
         "suggestions": {question: suggestion} if suggestion else {},
         "responses": {question: responses} if responses else {},
         "vectors": {}, "status": "completed" if responses else "pending", "_server_id": None,

@@ -47,6 +47,7 @@ READ_OPTIONS = {
     "annotator": "the annotator's name, where a single file does not say it by its own name",
 }
 _SPANS = ("label", "labels", "entities", "annotations")
+_OWN = frozenset((*_SPANS, "id", "text", "data", "cats", "annotation_approver", "review"))
 _COUNTS: dict[str, Callable[[str], Converter] | None] = {
     "points": None, "graphemes": graphemes_to_points, "utf16": utf16_to_points,
 }  # fmt: skip
@@ -127,7 +128,7 @@ def _single(records: Iterable[JsonRecord], annotator: str, asked: _Asked) -> Ite
         if record is not None:
             text, opinions = _opinions(record, annotator, where, asked)
             name = ids.take(name_of(record.get("id")) or str(place), where)
-            yield Document(name, text, tuple(opinions), where=where)
+            yield Document(name, text, tuple(opinions), where=where, source=_further(record))
 
 
 class _Waiting(NamedTuple):
@@ -137,6 +138,7 @@ class _Waiting(NamedTuple):
     text: str
     opinions: list[Opinion]
     where: str
+    source: dict[str, Any] | None
 
 
 def _owners(files: dict[PurePosixPath, list[_Waiting]]) -> dict[PurePath, str]:
@@ -145,7 +147,7 @@ def _owners(files: dict[PurePosixPath, list[_Waiting]]) -> dict[PurePath, str]:
     shared = {
         file.name
         for file, waiting in files.items()
-        for key, text, _, _ in waiting
+        for key, text, *_ in waiting
         if first.setdefault((file.name, key, text), file) != file
     }
     return told_apart(file for file in files if file.name in shared)
@@ -164,14 +166,16 @@ def _joined(
                 text, opinions = _opinions(record, _person(file.name), where, asked)
                 number = name_of(record.get("id"))
                 key = ("text", text) if number is None else ("id", number)
-                waiting.append(_Waiting(key, text, opinions, where))
+                waiting.append(_Waiting(key, text, opinions, where, _further(record)))
         if waiting and not any(opinion.marks for one in waiting for opinion in one.opinions):
             asked.notes.left_out("annotator without any mark (taken as not annotating)", name)
             waiting[:] = [one._replace(opinions=[]) for one in waiting]
     gathered: dict[tuple[str, str], Gathered] = {}
+    further: dict[tuple[str, str], dict[str, Any] | None] = {}
     owners = _owners(files)
     for file, waiting in files.items():
-        for key, text, opinions, where in waiting:
+        for key, text, opinions, where, source in waiting:
+            further.setdefault(key, source)
             document = gathered.setdefault(
                 key, Gathered(key[1] if key[0] == "id" else "", asked.notes)
             )
@@ -180,9 +184,18 @@ def _joined(
                 named = file in owners and opinion.annotator == _person(file.name)
                 who = owners[file] if named else opinion.annotator
                 document.add(text, replace(opinion, annotator=who), where)
-    for place, ((kind, _), document) in enumerate(gathered.items(), 1):
-        document.id = document.id if kind == "id" else str(place)
-        yield document.document()
+    for place, (key, document) in enumerate(gathered.items(), 1):
+        document.id = document.id if key[0] == "id" else str(place)
+        yield replace(document.document(), source=further[key])
+
+
+def _further(record: dict[str, Any]) -> dict[str, Any] | None:
+    """Further columns of a record, which doccano keeps as metadata, for writing them back."""
+    kept = {
+        key: value for key, value in record.items()
+        if key not in _OWN and isinstance(value, str | int | float | bool)
+    }  # fmt: skip
+    return {"doccano": kept} if kept else None
 
 
 def _record(value: object, where: str, asked: _Asked) -> dict[str, Any] | None:

@@ -77,7 +77,9 @@ def _by_annotator(
 
 
 def _line(document: Document, opinion: Opinion | None, notes: Notes, shape: str) -> bytes:
+    further = (document.source or {}).get("doccano")
     record: dict[str, Any] = {"id": _number(document.id), "text": document.text}
+    record = {**(further if isinstance(further, dict) else {}), **record}
     if opinion is not None:
         record[shape] = [
             [mark.start, mark.end, mark.label] for mark in _marks(document, opinion, notes)

@@ -19,13 +19,14 @@ where the texts differ, the folder is the annotator and the files are documents.
 folder or zip has one file only, unless its name has an ending, as documents' names have.
 
 Written is a folder of the same shape; the files can be imported one by one (for TSV, into the
-layer that ``layer=`` and ``feature=`` name, by default the built-in named entities).
+layer that ``layer=`` and ``feature=`` name, by default that which was read, or the built-in named entities).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import chain, islice
 from pathlib import Path
 
 from seqtruth.errors import InputError
@@ -61,7 +62,10 @@ def tell_project(glimpse: Glimpse) -> float:
 def write_project(
     documents: Iterable[Document], path: Path, notes: Notes, **options: object
 ) -> None:
-    kind, layer = how(options)
+    rest = iter(documents)
+    first = list(islice(rest, 1))
+    kind, layer = how(options, first[0] if first else None)
+    documents = chain(first, rest)
     with atomic_path(path) as folder:
         (folder / "source").mkdir(parents=True)
         if kind == "xmi":
@@ -92,8 +96,8 @@ _READ = {
     "feature": "the feature of that layer that is the label",
 }
 _WRITE = {
-    "layer": f"the layer to write to (default: {NAMED_ENTITY})",
-    "feature": "its feature for the label (default: value)",
+    "layer": f"the layer to write to (default: that which was read, or {NAMED_ENTITY})",
+    "feature": "its feature for the label (default: that which was read, or value)",
 }
 _LOST = (
     "scores",

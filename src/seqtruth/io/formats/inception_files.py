@@ -9,7 +9,7 @@ from pathlib import Path
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.io.documents import Document, Notes, Opinion
 from seqtruth.io.files import check_text, read_bytes, write_chunks
-from seqtruth.io.formats.cas import NAMED_ENTITY, Cas, Layers, marks_of, option
+from seqtruth.io.formats.cas import NAMED_ENTITY, Cas, Layer, Layers, marks_of, option
 from seqtruth.io.formats.cas_json import cas_json_text, read_cas_json
 from seqtruth.io.formats.cas_xmi import read_xmi, xmi_text
 from seqtruth.io.formats.file_names import name_of
@@ -58,12 +58,19 @@ def read_file(path: Path, notes: Notes, **options: object) -> Iterator[Document]
     opinion = Opinion(
         name, marks_of(cas, layer, notes), role="gold" if name == CURATOR else "annotator"
     )
-    yield Document(name_of(path.stem), cas.text, (opinion,), cas.tokens, cas.sentences, str(path))
+    yield Document(
+        name_of(path.stem), cas.text, (opinion,), cas.tokens, cas.sentences, str(path), source_of(layer)
+    )  # fmt: skip
+
+
+def source_of(layer: Layer | None) -> dict[str, list[str]] | None:
+    """What a document remembers of the layer that its marks were read from."""
+    return None if layer is None or layer.feature is None else {"inception": [*map(str, layer)]}
 
 
 def write_file(documents: Iterable[Document], path: Path, notes: Notes, **options: object) -> None:
-    kind, layer = how(options)
     everything = list(documents)
+    kind, layer = how(options, everything[0] if everything else None)
     if len(everything) != 1 or len(everything[0].opinions) != 1:
         raise InputError(
             "one file holds one annotator's marks on one document", where=str(path),
@@ -74,17 +81,26 @@ def write_file(documents: Iterable[Document], path: Path, notes: Notes, **option
     write_chunks(path, (line.encode() for line in lines))
 
 
-def how(options: dict[str, object]) -> tuple[str, tuple[str, str]]:
+def how(options: dict[str, object], document: Document | None) -> tuple[str, tuple[str, str]]:
+    """The kind of file, and the layer and feature: as asked, else those that a document was read from."""
     kind = option(options, "kind") or "tsv"
     if kind not in ("tsv", "xmi", "json"):
         raise ParameterError(
             "no such kind of file", got=repr(kind), fix="kind= is 'tsv', 'xmi' or 'json'"
         )
-    layer, feature = option(options, "layer") or NAMED_ENTITY, option(options, "feature") or "value"
+    read = (document.source or {}).get("inception") if document is not None else None
+    usual = [NAMED_ENTITY, "value"]
+    if isinstance(read, list) and len(read) == 2 and all(map(_is_name, read)):
+        usual = usual if option(options, "layer") else read
+    layer, feature = option(options, "layer") or usual[0], option(options, "feature") or usual[1]
     for name in (layer, feature):
-        if not re.fullmatch(r"[A-Za-z_][\w.]*", name, re.ASCII):
+        if not _is_name(name):
             raise ParameterError("not the name of a layer or feature", got=repr(name))
     return kind, (layer, feature)
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and bool(re.fullmatch(r"[A-Za-z_][\w.]*", name, re.ASCII))
 
 
 def lines_of(

@@ -6,7 +6,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -15,7 +15,7 @@ from seqtruth.io.documents import Document, Notes, Opinion
 from seqtruth.io.formats.cas import Cas, Layer, Layers, marks_of, option
 from seqtruth.io.formats.file_names import name_of
 from seqtruth.io.formats.gathered import Gathered, same_but_blanks
-from seqtruth.io.formats.inception_files import CURATOR, kind_of, read_cas
+from seqtruth.io.formats.inception_files import CURATOR, kind_of, read_cas, source_of
 from seqtruth.io.json_records import parse_json
 from seqtruth.io.tree import Tree
 
@@ -71,7 +71,7 @@ def _document(
             notes.left_out("document that its annotator did not begin, or locked", where)
             opinion = None
         gathered.add(cas.text, opinion, where, cas.tokens, cas.sentences)
-    return gathered.document()
+    return replace(gathered.document(), source=source_of(layer))
 
 
 class _Project:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from seqtruth.errors import InputError
@@ -60,6 +61,7 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
     split = _by_name([stem(name) for name, _, _ in files])
     owners = told_apart(PurePosixPath(name) for name, _, _ in files)
     documents: dict[str, Gathered] = {}
+    tasks: dict[str, str] = {}
     for name, root, where in files:
         owner = owners.get(PurePosixPath(name))  # a folder for each annotator
         id, annotator = split.get(stem(name)) or (stem(name), owner or path.resolve().name)
@@ -67,8 +69,9 @@ def read(path: Path, notes: Notes, **options: object) -> Iterator[Document]:
         marks = tuple(_marks(root, text, attribute, notes, where))
         opinion = Opinion(str(given) if given else name_of(annotator), marks)
         documents.setdefault(id, Gathered(name_of(id), notes)).add(text, opinion, where)
-    for gathered in documents.values():
-        yield gathered.document()
+        tasks.setdefault(id, root.tag)
+    for id, gathered in documents.items():
+        yield replace(gathered.document(), source={"mae": tasks[id]})
 
 
 def _by_name(stems: list[str]) -> dict[str, tuple[str, str]]:
@@ -145,7 +148,10 @@ def _written(document: Document, opinion: Opinion, notes: Notes) -> Iterator[str
     text = xml_safe(document.text, notes, document.where)
     units = points_to_utf16(text)
     plain = "\r" not in text and "]]>" not in text
-    yield '<?xml version="1.0" encoding="UTF-8" ?>\n\n<SeqTruth>\n'
+    # MAE opens files of the task that it has loaded
+    task = str((document.source or {}).get("mae") or "")
+    task = task if _NAME.fullmatch(task) else "SeqTruth"
+    yield f'<?xml version="1.0" encoding="UTF-8" ?>\n\n<{task}>\n'
     yield f"<TEXT>{f'<![CDATA[{text}]]>' if plain else xml_text(text)}</TEXT>\n<TAGS>\n"
     for number, mark in enumerate(opinion.marks):
         tag = mark.label
@@ -161,7 +167,7 @@ def _written(document: Document, opinion: Opinion, notes: Notes) -> Iterator[str
             "text": " ... ".join(text[start:end] for start, end in pieces),
         }
         yield xml_tag(tag, attributes) + " />\n"
-    yield "</TAGS>\n</SeqTruth>\n"
+    yield f"</TAGS>\n</{task}>\n"
 
 
 FORMAT = DocumentFormat(

@@ -88,6 +88,7 @@ class _Lines:
     def __init__(self, notes: Notes, nobody: str) -> None:
         self.notes, self.nobody = notes, nobody
         self.gathered: dict[int | bytes, Gathered] = {}
+        self._meta: dict[int | bytes, dict[str, Any]] = {}
         self._count = self.choices = self.marked = 0
 
     def add(self, key: int | bytes, value: object, where: str) -> None:
@@ -107,6 +108,8 @@ class _Lines:
                 str(key) if isinstance(key, int) else str(self._count)
             )
             self.gathered[key] = Gathered(name, self.notes)
+        if isinstance(value.get("meta"), dict) and value["meta"]:
+            self._meta.setdefault(key, value["meta"])
         document = self.gathered[key]
         document.add(text, None, where, self._tokens(value, text, where))
         for own_text, opinion in self._opinions(value, text, where):
@@ -119,7 +122,9 @@ class _Lines:
         if len(names) > len(set(names)):
             twice = len(names) - len(set(names))
             self.notes.left_out("earlier annotation by the same annotator", document.where, twice)
-        return replace(document, opinions=tuple(opinions))
+        meta = self._meta.pop(key, None)
+        source = None if meta is None else {"prodigy": {"meta": meta}}
+        return replace(document, opinions=tuple(opinions), source=source)
 
     def _opinions(
         self, record: dict[str, Any], text: str, where: str

@@ -76,8 +76,12 @@ def _task(document: Document, marks: list[Mark], notes: Notes) -> dict[str, Any]
         }
         for number, (start, end) in enumerate(tokens)
     ]  # fmt: skip
+    kept = (document.source or {}).get("prodigy")
+    meta = kept.get("meta") if isinstance(kept, dict) else None
+    if isinstance(meta, dict):
+        task["meta"] = meta
     if document.remarks:
-        task["meta"] = {"review": "; ".join(document.remarks)}
+        task["meta"] = {**task.get("meta", {}), "review": "; ".join(document.remarks)}
     return task
 
 
