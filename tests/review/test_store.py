@@ -223,7 +223,7 @@ def test_passwords_are_hashed_and_sessions_end(store: Store) -> None:
     cookie = people.sign_in("ann", "correct horse")
     assert cookie is not None
     found = people.who(cookie)
-    assert found is not None and found[0] == "ann"
+    assert found is not None and (found.name, found.role) == ("ann", "lead")
     with store.database.reading() as db:
         kept = db.scalar(sa.text("SELECT password FROM users"))
         digests = db.scalar(sa.text("SELECT digest FROM sessions"))

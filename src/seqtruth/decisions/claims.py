@@ -37,4 +37,11 @@ def rows_of(crowd: Crowd, sentence: int) -> list[tuple[int, Tags]]:
 
 def claims_of(crowd: Crowd, sentence: int) -> list[tuple[int, list[Claim]]]:
     """The numbers of those who labelled a sentence, each with what they marked."""
-    return [(who, spans_in(tags, crowd.scheme)) for who, tags in rows_of(crowd, sentence)]
+    first, last = (int(row) for row in crowd.sentence_rows[sentence : sentence + 2])
+    ends = crowd.row_offsets[first : last + 1]
+    found = extract(crowd.tags[ends[0] : ends[-1]], ends - ends[0], crowd.scheme)
+    claims: list[list[Claim]] = [[] for _ in range(first, last)]
+    columns = (found.sequence, found.start, found.end, found.type)
+    for row, a, b, kind in zip(*(column.tolist() for column in columns), strict=True):
+        claims[row].append((a, b, crowd.scheme.types[kind]))
+    return list(zip(crowd.row_annotator[first:last].tolist(), claims, strict=True))

@@ -149,19 +149,22 @@ def _add_questions(app: FastAPI, desk: Desk, doors: Doors) -> None:
         """Sentences in reading order, in doubt or not; all that fit, or those that were decided."""
         return desk.sentences(_wanted(wanted), wanted.decided, wanted.limit)
 
-    @app.post("/api/next", tags=["questions"])
-    def next_question(wanted: messages.Filters, person: Person = who) -> dict[str, Any]:
+    @app.post("/api/next", tags=["questions"], response_model=dict[str, Any])
+    def next_question(wanted: messages.Filters, person: Person = who) -> Response:
         """The question worth most, kept five minutes for who asks; ``{"question": null}``: all is done."""
         found = desk.next(person.name, _wanted(wanted), person.role == "lead")
-        return found or {"question": None}
+        return JSONResponse(found or {"question": None})  # plain values: there is nothing to check
 
-    @app.post("/api/questions/{name}", tags=["questions"], responses=_NOT_HERE | _CONFLICT)
-    def open_question(name: messages.Name, person: Person = who) -> dict[str, Any]:
+    @app.post(
+        "/api/questions/{name}", tags=["questions"], responses=_NOT_HERE | _CONFLICT,
+        response_model=dict[str, Any],
+    )  # fmt: skip
+    def open_question(name: messages.Name, person: Person = who) -> Response:
         """A question by name, kept for who asks; asking again keeps it longer."""
         found = desk.open(person.name, name, person.role == "lead")
         if found is None:
             raise HTTPException(404, "no such question, or it is settled")
-        return found
+        return JSONResponse(found)
 
 
 _CONFLICT: dict[int | str, dict[str, Any]] = {409: {"description": "somebody else was faster"}}

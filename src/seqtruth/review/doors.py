@@ -90,17 +90,15 @@ class Doors:
         found = self.people.who(request.cookies.get(self.cookie, ""))
         if found is None:
             raise HTTPException(401, "not signed in")
-        name, csrf = found
         if request.method not in ("GET", "HEAD"):
             given = request.headers.get(CSRF, "")
-            if not hmac.compare_digest(given.encode(), csrf.encode()):
+            if not hmac.compare_digest(given.encode(), found.csrf.encode()):
                 raise HTTPException(403, f"the header {CSRF} is missing or wrong")
-        everybody = self.people.everybody()
-        if not everybody and name == SOLO:
-            return Person(SOLO, "lead", csrf)
-        if name not in everybody:
-            raise HTTPException(401, "not signed in")
-        return Person(name, everybody[name], csrf)
+        if found.role:
+            return found
+        if found.name == SOLO and not self.people.everybody():
+            return Person(SOLO, "lead", found.csrf)
+        raise HTTPException(401, "not signed in")
 
     def lead(self, request: Request) -> Person:
         """Who is asking, where only leads may."""

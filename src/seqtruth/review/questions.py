@@ -66,6 +66,15 @@ class Questions:
             groups[kind] = numbers
         return groups
 
+    @cached_property
+    def _by_doubt(self) -> dict[str, I64]:
+        """For forms and pairs the cases that are in a group, by group and the most doubtful first."""
+        found = {}
+        for kind, group in self._groups.items():
+            order = np.lexsort((-self.cases.wrong, group))
+            found[kind] = order[group[order] >= 0]
+        return found
+
     def ranked(
         self, mask: Bool, most: int = 1, together: Bool | None = None, kinds: Sequence[str] = KINDS
     ) -> list[Question]:
@@ -85,7 +94,7 @@ class Questions:
             for kind in kinds
         ]
         flat = np.concatenate([np.zeros(0), *gains])
-        order = np.argsort(-flat, kind="stable")[:most]
+        order = _largest(flat, most)
         edges = np.cumsum([0, *(len(column) for column in gains)])
         found = []
         for place in order[flat[order] > 0].tolist():
@@ -116,10 +125,10 @@ class Questions:
     def _group_gain(self, kind: str, mask: Bool) -> F64:
         """Doubt of each group's most doubtful marks; groups of one are sentences."""
         group = self._groups[kind]
-        chosen = np.flatnonzero(mask & (group >= 0))
-        if not len(chosen):
+        order = self._by_doubt[kind]
+        order = order[mask[order]]
+        if not len(order):
             return np.zeros(int(group.max(initial=-1)) + 1)
-        order = chosen[np.lexsort((-self.cases.wrong[chosen], group[chosen]))]
         of = group[order]
         starts = np.flatnonzero(np.diff(of, prepend=-1))
         rank = np.arange(len(of)) - np.repeat(starts, np.diff(np.append(starts, len(of))))
@@ -138,3 +147,17 @@ class Questions:
         chosen = chosen[np.argsort(-self.cases.wrong[chosen], kind="stable")][:MOST_MARKS]
         name = f"{kind[0]}-{members[0]}"
         return Question(name, kind, tuple(np.sort(chosen).tolist()), gain)
+
+
+def _largest(values: F64, most: int) -> I64:
+    """Places of the largest values, largest first; of equal ones the first.
+
+    >>> _largest(np.array([1.0, 3.0, 2.0, 3.0, 3.0]), 2).tolist()
+    [1, 3]
+    """
+    if most < len(values):
+        least = np.partition(values, len(values) - most)[len(values) - most]
+        places = np.flatnonzero(values >= least)
+    else:
+        places = np.arange(len(values))
+    return np.asarray(places[np.argsort(-values[places], kind="stable")][:most])

@@ -9,13 +9,15 @@ import numpy as np
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.decisions.cases import Cases
-from seqtruth.decisions.claims import claims_of, rows_of, spans_in
+from seqtruth.decisions.claims import Claim, claims_of, rows_of
 from seqtruth.decisions.explain import reasons_of, runs
 from seqtruth.result import Result
 from seqtruth.review.marks import current_marks
 from seqtruth.review.questions import Question
 from seqtruth.review.store.decisions import State
 
+#: Those who labelled a sentence, each with what they marked.
+Claims = list[tuple[int, list[Claim]]]
 #: Sentences of the document shown before and behind, and characters of each.
 AROUND, LONGEST = 2, 400
 
@@ -35,6 +37,7 @@ def sentence_view(
     a, b = (int(value) for value in corpus.token_offsets[sentence : sentence + 2])
     words, glued = corpus.words(sentence), corpus.glued(sentence)
     marks = current_marks(result, sentence, state.marks)
+    claims = [] if crowd is None else claims_of(crowd, sentence)
     return {
         "sentence": sentence,
         "id": base_name(corpus, sentence),
@@ -46,9 +49,9 @@ def sentence_view(
         "confidence": [round(float(value), 3) for value in result.token_confidence[a:b]],
         "spans": [list(span) for span in marks.spans],
         "settled": [list(one) for one in state.marks.settled],
-        "cases": [_case(result, crowd, cases, number) for number in chosen],
+        "cases": [_case(result, crowd, cases, number, claims) for number in chosen],
         "carried_over": carried_over(result, sentence),
-        "readings": readings(result, crowd, sentence),
+        "readings": [] if crowd is None else readings(result, crowd, claims),
         "before": _around(result, sentence, -1),
         "after": _around(result, sentence, 1),
     }
@@ -79,12 +82,10 @@ def listed(result: Result, sentence: int, status: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def readings(result: Result, crowd: Crowd | None, sentence: int) -> list[dict[str, Any]]:
+def readings(result: Result, crowd: Crowd, claims: Claims) -> list[dict[str, Any]]:
     """What the annotators marked, those who marked the same together, most trusted first."""
-    if crowd is None:
-        return []
     by_spans: dict[tuple[Any, ...], list[int]] = {}
-    for who, spans in claims_of(crowd, sentence):
+    for who, spans in claims:
         by_spans.setdefault(tuple(spans), []).append(who)
     weight = _weights(result, crowd)
 
@@ -108,7 +109,9 @@ def _weights(result: Result, crowd: Crowd) -> list[float | None]:
     return [None if value is None or value != value else round(value, 3) for value in found]
 
 
-def _case(result: Result, crowd: Crowd | None, cases: Cases, number: int) -> dict[str, Any]:
+def _case(
+    result: Result, crowd: Crowd | None, cases: Cases, number: int, claims: Claims
+) -> dict[str, Any]:
     """One case: where it is, what the labels say, and what speaks for each type."""
     types = result.scheme.types
     label = int(cases.label[number])
@@ -118,11 +121,13 @@ def _case(result: Result, crowd: Crowd | None, cases: Cases, number: int) -> dic
         "mark": [int(cases.first[number]), int(cases.last[number])],
         "label": None if label < 0 else types[label],
         "wrong": round(float(cases.wrong[number]), 3),
-        "why": _why(result, crowd, cases, number),
+        "why": _why(result, crowd, cases, number, claims),
     }
 
 
-def _why(result: Result, crowd: Crowd | None, cases: Cases, number: int) -> list[dict[str, Any]]:
+def _why(
+    result: Result, crowd: Crowd | None, cases: Cases, number: int, claims: Claims
+) -> list[dict[str, Any]]:
     """For each type that anything speaks for: its probability, and who marked the place with it."""
     scheme, sentence = result.scheme, int(cases.sentence[number])
     first, last = int(cases.first[number]), int(cases.last[number])
@@ -132,10 +137,11 @@ def _why(result: Result, crowd: Crowd | None, cases: Cases, number: int) -> list
     shares = np.bincount(column, soft, len(scheme.types) + 1).tolist()
     chance: dict[str | None, float] = dict(zip([*scheme.types, None], shares, strict=True))
     votes: dict[str | None, list[str]] = {}
-    for who, tags in [] if crowd is None else rows_of(crowd, sentence):
+    rows = [] if crowd is None else rows_of(crowd, sentence)
+    for (who, tags), (_, spans) in zip(rows, claims, strict=True):
         if crowd is None or (tags[first:last] < 0).all():
             continue
-        here = [kind for a, b, kind in spans_in(tags, crowd.scheme) if a < last and first < b]
+        here = [kind for a, b, kind in spans if a < last and first < b]
         votes.setdefault(here[0] if here else None, []).append(crowd.annotators[who])
     found = [
         {"type": name, "probability": round(chance.get(name, 0.0), 3), "votes": votes.get(name, [])}

@@ -83,14 +83,14 @@ class People:
             db.execute(sa.insert(sessions).values(row))
         return cookie
 
-    def who(self, cookie: str) -> tuple[str, str] | None:
-        """Name and CSRF token of a session."""
-        query = sa.select(sessions.c.user, sessions.c.csrf).where(
-            sessions.c.digest == _digest(cookie), sessions.c.until >= time.time()
-        )
+    def who(self, cookie: str) -> Person | None:
+        """Whose session it is; the role is empty where there is no such user (any more)."""
+        both = sessions.outerjoin(users, users.c.name == sessions.c.user)
+        query = sa.select(sessions.c.user, users.c.role, sessions.c.csrf).select_from(both)
+        mine = (sessions.c.digest == _digest(cookie)) & (sessions.c.until >= time.time())
         with self.database.reading() as db:
-            row = db.execute(query).first()
-        return None if row is None else (str(row.user), str(row.csrf))
+            row = db.execute(query.where(mine)).first()
+        return None if row is None else Person(str(row.user), row.role or "", str(row.csrf))
 
     def sign_out(self, cookie: str) -> None:
         """End a session."""
