@@ -241,7 +241,10 @@ async function download(path) {
 
 by("which").addEventListener("change", queue);
 by("show-queue").addEventListener("click", () => toggle(by("show-queue"), by("queue"), queue));
-by("show-learning").addEventListener("click", () => toggle(by("show-learning"), by("learning"), progress));
+by("show-learning").addEventListener("click", () => toggle(by("show-learning"), by("learning"), () => {
+  if (!by("learning").firstChild) fill(by("learning"), el("p", { class: "soft" }, "Counting …")); // of many sentences this takes seconds, once
+  progress();
+}));
 by("show-help").addEventListener("click", () => by("help").showModal());
 by("show-out").addEventListener("click", () => by("out").showModal());
 by("sign-out").addEventListener("click", () => once(async () => { await remove("/api/session"); location.reload(); }));
