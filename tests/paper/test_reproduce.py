@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -233,3 +233,9 @@ def test_majority_row_is_exact_on_the_real_data(
     row = next(r for r in rows if (r.split, r.scoring) == ("nguyen_test", scoring))
     assert (row.precision, row.recall, row.f1) == pytest.approx(wanted, abs=0.005)
     assert row.paper_f1 == 65.4
+
+
+def test_dear_systems_have_fewer_seeds(mini: Path, tmp_path: Path) -> None:
+    work = Workshop(tmp_path, seeded, seeds=3, data_dir=mini)
+    assert len(work.jobs([MV], "ner")) == 3
+    assert len(work.jobs([replace(MV, most_seeds=1)], "ner")) == 1
