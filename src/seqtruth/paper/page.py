@@ -53,6 +53,8 @@ def _write(files: Mapping[Path, str]) -> None:
 def write_lone_page(work: Workshop, made: Section, about: str) -> list[Path]:
     """A section that is no part of the paper's own, with CSV and plots; returns the paths, the page first.
 
+    Where the paper's tables lie beside it, their verdicts are written anew.
+
     Parameters
     ----------
     made : what to write.
@@ -69,6 +71,8 @@ def write_lone_page(work: Workshop, made: Section, about: str) -> list[Path]:
     files |= {work.folder / name: drawing for name, drawing in made.plots.items()}
     work.folder.mkdir(parents=True, exist_ok=True)
     _write(files)
+    if (work.folder / FILES).is_dir():
+        _write(_verdicts(work.folder))
     return list(files)
 
 
