@@ -180,4 +180,20 @@ void add_dependence(I32 annotator, In<Tag> tag, I64 starts, int64_t outside, Out
     }
 }
 
+// Labels sorted by token, `starts` where each token's begin, `wrong` how likely each label is an error, and the tokens'
+// posteriors [A, L]; adds to [L, W, W] and [2, W, W], see methods/accord/relatives.py.
+template <class Tag>
+void add_kinship(I32 annotator, In<Tag> tag, In<double> wrong, I64 starts, Table posterior, Out<double, 3> both,
+                 Out<double, 3> counts) {
+    for (int64_t t = 0; t + 1 < starts.size(); t++)
+        for (int64_t x = starts[t]; x < starts[t + 1]; x++)
+            for (int64_t y = starts[t]; y < starts[t + 1]; y++) {
+                if (x == y) continue;
+                const int64_t p = annotator[x], q = annotator[y];
+                for (int64_t k = 0; k < posterior.shape[1]; k++) both(k, p, q) += posterior(t, k);
+                if (tag[x] == tag[y]) counts(0, p, q) += wrong[x] < wrong[y] ? wrong[x] : wrong[y];
+                counts(1, p, q) += wrong[x];
+            }
+}
+
 }  // namespace

@@ -75,6 +75,7 @@ const Kernel TABLE[] = {
     TAG_KERNEL(add_marked_evidence),
     TAG_KERNEL(add_marked_counts),
     TAG_KERNEL(add_dependence),
+    TAG_KERNEL(add_kinship),
     PLAIN_KERNEL(sum_rows),
     PLAIN_KERNEL(turn_rows),
     PLAIN_KERNEL(residuals),

@@ -6,6 +6,7 @@ import numpy as np
 
 from seqtruth.kernels.arrays import F64, Tags
 from seqtruth.methods.accord.annotators import Told
+from seqtruth.methods.accord.relatives import Relatives
 from seqtruth.methods.marked import Marked
 from seqtruth.plural import count
 
@@ -15,12 +16,13 @@ MOSTLY, OFTEN = 0.6, 20
 NAMED = 5
 
 
-def all_notices(told: Told, confusion: F64, against: int) -> list[str]:
+def all_notices(told: Told, relatives: Relatives, confusion: F64, against: int) -> list[str]:
     """Everything there is to say.
 
     Parameters
     ----------
     told : what is known of the annotators.
+    relatives : who shares errors with whom.
     confusion : float64[W, L, C], P(label given | label chosen).
     against : tokens that a predictor labelled although no annotator marks them
         (:func:`against_all`).
@@ -38,6 +40,8 @@ def all_notices(told: Told, confusion: F64, against: int) -> list[str]:
     said += [group.sentence() for group in told.copies.groups[:NAMED]]
     if len(told.copies.groups) > NAMED:
         said.append(f"{len(told.copies.groups) - NAMED} more groups of copies were found")
+    if relatives.pairs:
+        said.append(relatives.sentence())
     if told.copies.noise:
         said.append(
             f"{', '.join(told.copies.noise)}: nobody confirms their marks, and these follow nothing in the"

@@ -51,6 +51,7 @@ from seqtruth.methods.accord.options import (
     sequential_weight,
     without_sources,
 )
+from seqtruth.methods.accord.relatives import find_relatives, no_relatives
 from seqtruth.methods.accord.span_choice import (
     Decoded,
     best_spans,
@@ -129,6 +130,12 @@ class Run:
         self.told = Told(
             self.marked, copies, silence, accuracy, method.reliability_strength, known, totals
         )
+        #: Who shares errors with whom, where annotators are judges.
+        self.relatives = (
+            find_relatives(self.told) if self.judged else no_relatives(len(copies.weight))
+        )
+        weight = np.minimum(copies.weight, self.relatives.weight)
+        self.told = self.told._replace(copies=copies._replace(weight=weight))
         self.share = method.evidence or (0.5 if self.hears else 1.0)
         #: Trusts that were learnt, by option; and the last models, with what they were taught.
         self.trusts: dict[str, tuple[F64, ...]] = {}
@@ -361,6 +368,8 @@ class Run:
         if scores:
             found["leave_one_out_f1"] = {k: round(v, 4) for k, v in scores.items()}
         found["copies"] = [group.to_dict() for group in self.told.copies.groups]
+        if self.relatives.pairs:
+            found["relatives"] = [pair.to_dict() for pair in self.relatives.pairs]
         if self.told.copies.noise:
             found["not_heard"] = list(self.told.copies.noise)
         if self.told.silence.found:
@@ -369,7 +378,7 @@ class Run:
 
     def notices(self, confusion: F64, against: int) -> list[str]:
         """What a person should know of the result."""
-        return all_notices(self.told, confusion, against)
+        return all_notices(self.told, self.relatives, confusion, against)
 
 
 def _first_sums(part: Crowd, known: Tags | None) -> Sums:
