@@ -25,6 +25,8 @@ CostFile = Annotated[
 ]
 #: Rows that a table on the terminal shows.
 SHOWN = 25
+#: Pairs of relatives that are named there.
+RELATIVES = 5
 
 
 def _load(path: Path) -> Result:
@@ -399,6 +401,14 @@ def annotators(
                 f"{', '.join(group['annotators'])} agree on {group['agreement']:.0%} of"
                 f" {group['tokens']:,} tokens, and with others on"
                 f" {group['agreement_with_others']:.0%}: they count as one witness"
+            )
+        )
+    for pair in found.relatives[:RELATIVES]:
+        first, second = map(str, pair["annotators"])
+        print(
+            harmless(
+                f"{first} and {second} make the same mistakes ({pair['shared_errors']:.0%} of those of the"
+                " better one): they count as fewer witnesses"
             )
         )
 

@@ -79,12 +79,14 @@ class AnnotatorReport:
     ----------
     rows : worst first.
     copies : groups who count as one witness, with the evidence.
+    relatives : pairs who make the same mistakes and count as fewer witnesses, if the method says so.
     expected_f1 : what the result's confidences promise with everybody.
     compared : whether any two labelled the same sentence; else the result is what each of them says.
     """
 
     rows: tuple[Row, ...]
     copies: tuple[dict[str, Any], ...]
+    relatives: tuple[dict[str, Any], ...]
     expected_f1: float
     compared: bool
 
@@ -93,6 +95,7 @@ class AnnotatorReport:
         return {
             "annotators": [row.to_dict() for row in self.rows],
             "copies": list(self.copies),
+            "relatives": list(self.relatives),
             "expected_f1": self.expected_f1,
             "compared": self.compared,
         }
@@ -135,7 +138,20 @@ def annotators(result: Result, *, costs: Any = None, seed: int = 0) -> Annotator
     rows.sort(key=lambda row: (row.sentences == 0, np.nan_to_num(row.f1, nan=2.0), row.annotator))
     groups = tuple(group.to_dict() for group in found.groups)
     compared = bool((np.bincount(crowd.row_sentence) > 1).any())
-    return AnnotatorReport(tuple(rows), groups, expected_f1(result), compared)
+    return AnnotatorReport(tuple(rows), groups, _relatives(result), expected_f1(result), compared)
+
+
+def _relatives(result: Result) -> tuple[dict[str, Any], ...]:
+    """What the method found, as far as it is what a method of ours writes."""
+    said = result.provenance.get("relatives")
+    pairs = [one for one in said if isinstance(one, dict)] if isinstance(said, list) else []
+    return tuple(
+        pair
+        for pair in pairs
+        if isinstance(pair.get("annotators"), list)
+        and isinstance(pair.get("shared_errors"), float)
+        and len(pair["annotators"]) == 2
+    )
 
 
 class _Scores(NamedTuple):

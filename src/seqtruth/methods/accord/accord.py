@@ -50,8 +50,9 @@ class Accord(Predicting, Seeded):
     from the labels alone which kind it has before it. In order:
 
     1. **Copies** (:mod:`~seqtruth.methods.dependence`). Annotators who agree with each other, right or
-       wrong, far more than with anybody else count as one witness. Where a few people hardly agree at all,
-       those whose marks cannot be learnt from the text are no witnesses
+       wrong, far more than with anybody else count as one witness, and relatives, who make the same
+       mistakes, as fewer than they are (:mod:`~seqtruth.methods.accord.relatives`). Where a few people
+       hardly agree at all, those whose marks cannot be learnt from the text are no witnesses
        (:mod:`~seqtruth.methods.accord.learnable`).
     2. **Silence** (:mod:`~seqtruth.methods.abstention`). For each type: is a claim that only one source
        makes right often enough to be worth naming? Then the others' ``O`` is silence, not a vote; but an

@@ -102,15 +102,13 @@ def find_relatives(told: Told) -> Relatives:
     >>> nobody.weight.tolist(), nobody.pairs
     ([1.0, 1.0], ())
     """
-    marked, scheme = told.marked, told.scheme
-    n, n_labels = marked.crowd.n_annotators, len(scheme.labels)
+    n, n_labels = told.marked.crowd.n_annotators, len(told.scheme.labels)
     if n < 3 or n * n * n_labels > CELLS:
         return no_relatives(n)
-    population = learn_population(told, MemoryParts(marked.crowd), lambda part: told)
-    posterior = population.posterior
-    vote = _is_vote(told.silence, scheme)
-    both, counts = _pair_sums(marked, posterior, vote)
-    same, wrong = counts
+    marked = told.marked
+    posterior = learn_population(told, MemoryParts(marked.crowd), lambda part: told).posterior
+    vote = _is_vote(told.silence, told.scheme)
+    both, (same, wrong) = _pair_sums(marked, posterior, vote)
     chance = _by_chance(marked, posterior, vote, both)
     fewer = np.minimum(wrong, wrong.T)
     shared = np.clip((same - chance) / np.maximum(fewer - chance, 1e-9), 0.0, 1.0)
@@ -119,12 +117,13 @@ def find_relatives(told: Told) -> Relatives:
     enough = (places >= FEWEST) & ~np.eye(n, dtype=np.bool_)
     chances = np.sqrt(2.0 * np.log(max(np.count_nonzero(enough) / 2, 2)))
     kin = np.where(enough & (shared - chances * spread > RELATED), shared, 0.0)
-    seen = both.sum(axis=0)
     looked = np.maximum(np.bincount(marked.labels.annotator, minlength=n), 1)[:, None]
-    weight = 1.0 / (1.0 + (kin * seen / looked).sum(axis=1))
+    weight = 1.0 / (1.0 + (kin * both.sum(axis=0) / looked).sum(axis=1))
     witness = told.copies.witness
     kin[witness[:, None] == witness] = 0.0  # copies are told of as such
-    return Relatives(weight, _closest(kin, places, marked.crowd.annotators), kin.any(axis=1))
+    return Relatives(
+        weight, _closest(kin, places, marked.crowd.annotators), np.asarray(kin.any(axis=1))
+    )
 
 
 def no_relatives(n_annotators: int) -> Relatives:
