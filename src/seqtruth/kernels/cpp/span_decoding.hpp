@@ -21,8 +21,28 @@ struct SpanRules {
     double threshold;
 };
 
+// Spans that may be named, by their first token; empty: all. Among free tokens any span may.
+struct Claimed {
+    static constexpr int fields = 4;
+    I64 first;
+    I64 end;
+    I64 kind;
+    Bools free;
+
+    INLINE bool has(int64_t begin, int64_t after, int64_t type) const {
+        if (!first.size()) return true;
+        for (int64_t c = first[begin]; c < first[begin + 1]; c++)
+            if (end[c] == after && kind[c] == type) return true;
+        for (int64_t i = begin; i < after; i++)
+            if (!free[i]) return false;
+        return true;
+    }
+};
+
 struct SpanDecoder {
     const SpanRules& rules;
+    const Claimed& claimed;
+    int64_t place = 0;  // where the sentence begins
     const int64_t n_labels;
     // Scaled recursions of one sentence: P(y_i = l) = α_i[l] · β_i[l]; all [n, L] but norm.
     Space<double, 2> e, alpha, beta;
@@ -33,12 +53,13 @@ struct SpanDecoder {
     Space<int64_t, 1> source, kind;
     Space<double, 1> chance;
 
-    SpanDecoder(const SpanRules& rules, int64_t longest)
-        : rules(rules), n_labels(rules.chain.start.size()), e(longest, n_labels), alpha(longest, n_labels),
+    SpanDecoder(const SpanRules& rules, const Claimed& claimed, int64_t longest)
+        : rules(rules), claimed(claimed), n_labels(rules.chain.start.size()), e(longest, n_labels), alpha(longest, n_labels),
           beta(longest, n_labels), norm(longest), value(longest + 1), source(longest + 1), kind(longest + 1),
           chance(longest + 1) {}
 
     void choose(const Table& scores, int64_t a, int64_t n, const SpanRules& by) {
+        place = a;
         smooth(scores, a, n);
         for (int64_t i = 0; i <= n; i++) value[i] = 0.0, source[i] = -1;
         for (int64_t i = 0; i < n; i++) {
@@ -97,7 +118,8 @@ private:
             const double longer = run * rules.chain.transition(label, closed) * e(j + 1, closed);
             p -= longer * beta(j + 1, closed) / norm[j + 1];
         }
-        if (p > threshold && value[i] + p - threshold > value[j + 1] + SCORE_TIE) {
+        if (p > threshold && value[i] + p - threshold > value[j + 1] + SCORE_TIE &&
+            claimed.has(place + i, place + j + 1, k)) {
             value[j + 1] = value[i] + p - threshold;
             source[j + 1] = i, kind[j + 1] = k, chance[j + 1] = p;
         }
@@ -140,8 +162,9 @@ private:
 };
 
 template <class Tag>
-void choose_spans(Table scores, I64 offsets, int64_t first, int64_t last, SpanRules rules, Out<Tag> tags, Out<float> span) {
-    SpanDecoder decoder(rules, largest_step(offsets, first, last));
+void choose_spans(Table scores, I64 offsets, int64_t first, int64_t last, SpanRules rules, Claimed claimed, Out<Tag> tags,
+                  Out<float> span) {
+    SpanDecoder decoder(rules, claimed, largest_step(offsets, first, last));
     for (int64_t s = first; s < last; s++) {
         const int64_t a = offsets[s], n = offsets[s + 1] - a;
         decoder.choose(scores, a, n, rules);

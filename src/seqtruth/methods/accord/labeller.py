@@ -21,6 +21,7 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
 from seqtruth.engine import Sums, add
 from seqtruth.kernels.arrays import F64, I64, Bool, Tags
+from seqtruth.kernels.span_decoding import ANY
 from seqtruth.methods.accord.annotators import Findings, Population
 from seqtruth.methods.accord.calibration import Lines, finished, with_confidence
 from seqtruth.methods.accord.documents import Documents
@@ -41,10 +42,11 @@ from seqtruth.methods.accord.options import (
     UNCHAINED,
     mixed,
     models_of,
+    only_claimed,
     without_sources,
 )
 from seqtruth.methods.accord.run import Run, threshold_of
-from seqtruth.methods.accord.span_choice import Decoded, judge_unlabelled, worth_naming
+from seqtruth.methods.accord.span_choice import Decoded, claimed_in, judge_unlabelled, worth_naming
 from seqtruth.methods.accord.state import population_of
 from seqtruth.methods.crossfit import FoldModels, predictor_name, usable
 from seqtruth.methods.loop import State
@@ -176,9 +178,9 @@ class Labeller:
         """The labels of all sentences that anybody labelled."""
         scores = clamp(opinion.scores(part), self.known)
         threshold = threshold_of(self.method, self.name)
-        return worth_naming(
-            scores, part.corpus.token_offsets, opinion.chain, part.scheme, threshold, self.known
-        )
+        claimed = claimed_in(part, self.known) if only_claimed(self.name) else ANY
+        offsets, scheme = part.corpus.token_offsets, part.scheme
+        return worth_naming(scores, offsets, opinion.chain, scheme, threshold, self.known, claimed)
 
     def judge_unlabelled(self, part: Crowd, found: Decoded) -> Bool:
         """Let the tagger label, in ``found``, sentences that nobody did; bool[S]: which."""

@@ -34,6 +34,16 @@ def sequential_weight(name: str) -> float:
     return {"sequential": 1.0, **MIXTURES}.get(without_sources(name), 0.0)
 
 
+def only_claimed(name: str) -> bool:
+    """Whether an option names only spans that somebody marks, or that nobody says anything about: there is
+    no predictor who could know better.
+
+    >>> only_claimed("confusion"), only_claimed(GAPS), only_claimed("confusion" + HEARD)
+    (True, True, False)
+    """
+    return name == GAPS or not name.endswith(HEARD)
+
+
 def models_of(name: str) -> tuple[str, ...]:
     """The models of annotators that an option settles with other sources.
 

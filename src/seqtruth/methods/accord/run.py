@@ -14,6 +14,7 @@ from seqtruth.data.ragged import gather
 from seqtruth.engine import MemoryParts, Parts, Sums
 from seqtruth.engine.sample import Sample, draw_sample
 from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
+from seqtruth.kernels.span_decoding import ANY
 from seqtruth.methods.abstention import all_votes, nobody_can_tell, understand_silence
 from seqtruth.methods.accord.annotators import (
     Findings,
@@ -48,6 +49,7 @@ from seqtruth.methods.accord.options import (
     mixed,
     mixtures_of,
     models_of,
+    only_claimed,
     sequential_weight,
     without_sources,
 )
@@ -55,6 +57,7 @@ from seqtruth.methods.accord.relatives import find_relatives, no_relatives
 from seqtruth.methods.accord.span_choice import (
     Decoded,
     best_spans,
+    claimed_in,
     judge_unlabelled,
     worth_naming,
 )
@@ -334,7 +337,10 @@ class Run:
         likeliest path is taken."""
         scores = clamp(opinion.scores(self.crowd), self.known)
         threshold, scheme = threshold_of(self.method, name), self.crowd.scheme
-        return worth_naming(scores, self.offsets, opinion.chain, scheme, threshold, self.known)
+        claimed = claimed_in(self.crowd, self.known) if only_claimed(name) else ANY
+        return worth_naming(
+            scores, self.offsets, opinion.chain, scheme, threshold, self.known, claimed
+        )
 
     def tagger(self, state: State, name: str, tags: Tags) -> Tagger | None:
         """Trained on the labels themselves: probabilities of single tags would blur where spans end."""

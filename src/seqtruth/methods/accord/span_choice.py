@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from seqtruth.data.corpus import Corpus
+from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import extract
 from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
 from seqtruth.kernels.chain import Chain, forward_backward, viterbi
-from seqtruth.kernels.span_decoding import choose_spans
+from seqtruth.kernels.span_decoding import ANY, Claimed, choose_spans
 from seqtruth.kernels.spans import BEGIN, END, INSIDE, SINGLE
 from seqtruth.predictors.tagger import Tagger
 
@@ -34,8 +35,42 @@ class Decoded(NamedTuple):
     span: F32
 
 
+def claimed_in(crowd: Crowd, known: Tags | None = None) -> Claimed:
+    """The spans that somebody marks, or that are known; where nobody marks anything, all.
+
+    Annotators who disagree about borders can make a span likely that none of them marked, half of it from
+    one and half from another. Such spans are hardly ever right: without a predictor 0 of 64 on ncbi-disease,
+    5 of 298 on bc5cdr, 2 of 6 on the essays, 0 of 13 on PICO, 9 of 29 on ``ner`` (tuning parts). A
+    predictor may know better: 171 of 311 on ``ner``.
+
+    Parameters
+    ----------
+    crowd : the annotations.
+    known : tag[T], labels given as true (-1: none).
+    """
+    offsets, outside = crowd.corpus.token_offsets, crowd.scheme.outside
+    rows = extract(crowd.tags, crowd.row_offsets, crowd.scheme, "conlleval")
+    of = offsets[crowd.row_sentence[rows.sequence]]
+    found = [np.stack([of + rows.start, of + rows.end, rows.type.astype(np.int64)])]
+    if known is not None:
+        given = extract(np.where(known >= 0, known, outside), offsets, crowd.scheme, "conlleval")
+        of = offsets[given.sequence]
+        found.append(np.stack([of + given.start, of + given.end, given.type.astype(np.int64)]))
+    begin, end, kind = np.unique(np.concatenate(found, axis=1), axis=1).astype(np.int64)
+    covered = np.zeros(crowd.n_tokens + 1, np.int64)
+    np.add.at(covered, begin, 1)
+    np.add.at(covered, end, -1)
+    first = np.searchsorted(begin, np.arange(crowd.n_tokens + 1)).astype(np.int64)
+    return Claimed(first, end, kind, np.cumsum(covered)[:-1] == 0)
+
+
 def best_spans(
-    scores: F64, offsets: I64, chain: Chain, scheme: Scheme, threshold: float | None
+    scores: F64,
+    offsets: I64,
+    chain: Chain,
+    scheme: Scheme,
+    threshold: float | None,
+    claimed: Claimed = ANY,
 ) -> Decoded:
     """Choose spans under a chain; in schemes that are not :data:`SPELLABLE`, the likeliest path.
 
@@ -46,13 +81,14 @@ def best_spans(
     chain : start, transition and end weights; what the scheme forbids has none.
     threshold : θ of :mod:`seqtruth.kernels.span_decoding`, from 0 to below 1; None: the likeliest
         path in every scheme.
+    claimed : the spans to choose from.
     """
     marginals = forward_backward(scores, offsets, chain).marginals
     if threshold is None or scheme.kind not in SPELLABLE:
         tags = viterbi(scores, offsets, chain)
         return Decoded(tags, marginals, _weakest_tag(tags, marginals, offsets, scheme))
     tags, span = choose_spans(
-        scores, offsets, chain, _spelling(scheme), scheme.outside, float(threshold)
+        scores, offsets, chain, _spelling(scheme), scheme.outside, float(threshold), claimed
     )
     return Decoded(tags, marginals, span)
 
@@ -86,9 +122,10 @@ def worth_naming(
     scheme: Scheme,
     threshold: float | None,
     known: Tags | None,
+    claimed: Claimed = ANY,
 ) -> Decoded:
     """:func:`best_spans`, known labels kept (:func:`keep_known`)."""
-    found = best_spans(scores, offsets, chain, scheme, threshold)
+    found = best_spans(scores, offsets, chain, scheme, threshold, claimed)
     return keep_known(found, scores, offsets, chain, scheme, known)
 
 

@@ -19,6 +19,7 @@ from seqtruth.engine import MemoryParts
 from seqtruth.fitted import Fitted, Source
 from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
 from seqtruth.kernels.chain import forward_backward
+from seqtruth.kernels.span_decoding import ANY
 from seqtruth.methods.accord.accord import Accord, outcome
 from seqtruth.methods.accord.annotators import (
     Population,
@@ -44,10 +45,10 @@ from seqtruth.methods.accord.opinions import (
     clamp,
     log_opinion,
 )
-from seqtruth.methods.accord.options import sequential_weight
+from seqtruth.methods.accord.options import only_claimed, sequential_weight
 from seqtruth.methods.accord.remembering import SEQUENTIAL_SUMS, Remembered, lines_of
 from seqtruth.methods.accord.run import Run
-from seqtruth.methods.accord.span_choice import Decoded, best_spans, keep_known, tagged
+from seqtruth.methods.accord.span_choice import Decoded, best_spans, claimed_in, keep_known, tagged
 from seqtruth.methods.bayes.bsc import BSCSeq
 from seqtruth.methods.bayes.sequence_model import CrowdHMM, label_scores
 from seqtruth.methods.bayes.updating import exchanged, settled_state
@@ -323,7 +324,9 @@ def _decided(fitted: Fitted, change: Change, region: I64) -> _Choice:
     part, known = change.new_part(region)
     offsets = part.corpus.token_offsets
     scores = clamp(scores_on(fitted, part, change.tokens(region)), known)
-    found = best_spans(scores, offsets, fitted.chain, change.scheme, fitted.settings["threshold"])
+    threshold = fitted.settings["threshold"]
+    claimed = claimed_in(part, known) if only_claimed(str(fitted.settings["option"])) else ANY
+    found = best_spans(scores, offsets, fitted.chain, change.scheme, threshold, claimed)
     return _Choice(keep_known(found, scores, offsets, fitted.chain, change.scheme, known), offsets)
 
 
