@@ -81,7 +81,8 @@ def test_every_aggregator_is_registered() -> None:
         below = {leaf for child in kind.__subclasses__() for leaf in leaves(child)}
         return below or {kind}
 
-    ours = {kind for kind in leaves(Aggregator) if kind.__module__.startswith("seqtruth.")}
+    # those of the reproduction (a tagger that has seen gold) are nobody's to choose
+    ours = {kind for kind in leaves(Aggregator) if kind.__module__.startswith("seqtruth.methods.")}
     assert ours <= set(METHODS.values())
 
 

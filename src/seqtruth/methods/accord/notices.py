@@ -28,7 +28,7 @@ def all_notices(told: Told, relatives: Relatives, confusion: F64, against: int) 
         (:func:`against_all`).
     """
     said = [told.silence.sentence()] if told.silence.found else []
-    if told.silence.open.any():
+    if told.silence.found and told.silence.open.any():
         names = [
             name for name, yes in zip(told.silence.types, told.silence.open, strict=True) if yes
         ]
@@ -71,7 +71,7 @@ def _overlap(told: Told) -> list[str]:
     if not told.silence.known.any():
         said = [
             "too few tokens are labelled by three annotators: how precise a claim is that only one"
-            " makes is assumed, not learnt"
+            " makes is assumed, not learnt, and confidences are cautious guesses"
         ]
     else:
         said = []
