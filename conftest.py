@@ -8,6 +8,7 @@ from importlib.util import find_spec
 _NEEDS = {
     "torch": [
         "methods/neural/training.py",
+        "predictors/torch/character_lm.py",
         "predictors/torch/crf_layer.py",
         "predictors/torch/network.py",
         "predictors/torch/training.py",
