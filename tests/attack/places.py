@@ -296,6 +296,7 @@ def interrupts(place: Path) -> list[str]:
         methods.append("accord:predictor=bilstm")
     for method in methods:
         out = place / "interrupted.conll"
+        out.unlink(missing_ok=True)  # of a method that was done before we came
         run = subprocess.Popen(
             [
                 sys.executable,

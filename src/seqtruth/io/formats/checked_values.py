@@ -27,10 +27,10 @@ def shown(value: object) -> str:
 
 
 def whole_of(value: object) -> int | None:
-    """A whole number, also one written as text or as 3.0.
+    r"""A whole number, also one written as text or as 3.0.
 
-    >>> whole_of("12"), whole_of(3.0), whole_of(True), whole_of("1.5")
-    (12, 3, None, None)
+    >>> whole_of("12"), whole_of(3.0), whole_of(True), whole_of("1.5"), whole_of("\x1f0")
+    (12, 3, None, None, 0)
     """
     if isinstance(value, bool):
         return None
@@ -39,7 +39,7 @@ def whole_of(value: object) -> int | None:
     if isinstance(value, float):
         return int(value) if math.isfinite(value) and value == int(value) else None
     if isinstance(value, str) and _WHOLE.fullmatch(value):
-        return int(value.partition(".")[0])
+        return int(value.strip().partition(".")[0])  # int() itself knows fewer blanks
     return None
 
 
