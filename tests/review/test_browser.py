@@ -240,6 +240,49 @@ def test_two_reviewers_at_once(browser: Any, tmp_path: Path) -> None:
         asked(bob)
 
 
+def test_changes_that_were_not_accepted_are_set_aside(browser: Any, tmp_path: Path) -> None:
+    with running(saved(small_crowd(), tmp_path)) as server, page_of(browser) as page:
+        page.goto(server.url)
+        asked(page)
+        find(page, "Lane")
+        before = page.locator(".text .span").count()
+        page.keyboard.press("0")
+        assert page.locator(".text .span").count() == 0 < before
+        name = page.evaluate(
+            "document.querySelector('#questions [aria-current=true]').dataset.question"
+        )
+        page.click("#filters button[type=reset]")
+        page.click(f"#questions button[data-question^=s-]:not([data-question='{name}'])")
+        page.wait_for_selector("[data-token]:has-text('Lane')", state="detached")
+        page.reload()
+        asked(page)
+        find(page, "Lane")
+        wait_for(page, "not accepted yet")
+        assert page.locator(".text .span").count() == 0
+        page.keyboard.press("e")
+        assert page.locator(".text .span").count() == before
+        page.keyboard.press("0")
+        with server.client() as client:  # somebody decides it meanwhile
+            question = client.post(f"/api/questions/{name}").json()
+            items = [{key: question["items"][0][key] for key in ("sentence", "version", "spans")}]
+            body = {"batch": "meanwhile-0001", "question": name, "items": items}
+            assert client.post("/api/decisions", json=body).status_code == 200
+        page.keyboard.press("Enter")
+        wait_for(page, "set aside")
+        page.faults.clear()  # the browser notes the 409
+        page.select_option("#which", "decided")
+        page.click("#questions button")
+        wait_for(page, "changed meanwhile")
+        assert page.locator(".text .span").count() == 0
+        page.keyboard.press("Enter")
+        wait_for(page, "Kept")
+        with server.client() as client:
+            assert client.get("/api/history").json()[0]["after"]["spans"] == []
+        page.click("#questions button")
+        page.wait_for_selector("main[aria-busy=false] [data-token]")
+        assert "not accepted" not in page.inner_text("#message")
+
+
 def test_borders_and_changes_by_touch(browser: Any, tmp_path: Path) -> None:
     with (
         running(saved(small_crowd(), tmp_path)) as server,

@@ -97,13 +97,14 @@ export class SentenceQuestion {
 
   versions(found, keys = false) {
     return el("ul", { class: "readings" }, found.map((one, k) => el("li", {},
-      el("button", { type: "button", "aria-label": `Take the version of ${names(one.names)}`, onclick: () => this.sentence.take(one.spans) }, "Take", keys && k < 9 ? [" ", el("kbd", {}, `⇧${k + 1}`)] : null),
+      el("button", { type: "button", "aria-label": `Take the version of ${names(one.names)}`, onclick: () => this.take(one.spans) }, "Take", keys && k < 9 ? [" ", el("kbd", {}, `⇧${k + 1}`)] : null),
       el("span", { class: "what", dir: "auto" }, one.spans.length ? one.spans.map((span) => el("span", { class: `mark ${this.sentence.colour(span[2])}` }, `${this.sentence.words(span)} `, el("span", { class: "tag" }, span[2]))) : el("i", {}, "nothing")),
       el("span", { class: "who" }, names(one.names)))));
   }
 
   type(type) { if (type === null) this.sentence.erase(); else this.sentence.mark(type); }
-  take(k) { const found = this.question.items[0].readings[k]; if (found) this.sentence.take(found.spans); }
+  take(spans) { this.sentence.take(spans); }
+  takeFrom(k) { const found = this.question.items[0].readings[k]; if (found) this.take(found.spans); }
   shown() { this.sentence.reveal(); }
   next(step) { this.sentence.jump(step); }
   move(step, extend) { this.sentence.move(step, extend); }
@@ -174,7 +175,7 @@ export class GroupQuestion {
   }
 
   type(type) { if (type === null && this.project.plain) return; this.answer = type; this.tick(); this.draw(); }
-  take() {}
+  takeFrom() {}
   shown() {}
   next(step) { this.move(step); }
   move(step) { this.cursor = Math.min(this.members.length - 1, Math.max(0, this.cursor + step)); this.draw(); this.list.children[this.cursor].scrollIntoView({ block: "nearest" }); }

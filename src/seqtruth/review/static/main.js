@@ -3,6 +3,7 @@
 import { Refused, change, get, post, project as openProject, query, remove } from "./api.js";
 import { GroupQuestion, SentenceQuestion, heading } from "./ask.js";
 import { by, count, el, expected, fill, say } from "./dom.js";
+import { draftOf, forget, setAside } from "./drafts.js";
 import { outlook } from "./progress.js";
 
 let project, current = null, comment = "", busy = false, filters = {};
@@ -74,6 +75,7 @@ async function bring(ask) {
   try {
     const question = await ask();
     if (mine !== asked) return; // another was opened meanwhile: it stays
+    if (setAside(project, current)) say(`${by("message").textContent} Your changes are set aside: they are there when this sentence is opened again.`.trim());
     comment = "";
     if (question.question === null) { current = null; showDone(); }
     else showQuestion(question);
@@ -109,6 +111,11 @@ for (const what of ["keydown", "pointerdown"]) document.addEventListener(what, (
 function showQuestion(question) {
   current = question.kind === "sentence" ? new SentenceQuestion(question, project, open) : new GroupQuestion(question, project);
   const item = question.items[0];
+  const draft = question.kind === "sentence" && draftOf(project, item);
+  if (draft) {
+    current.take(draft.spans);
+    say(draft.current ? "These are your changes, not accepted yet (e: without them)." : "This sentence has changed meanwhile. These are your changes, not accepted yet (e: without them).");
+  }
   const facts = [question.document && `document ${question.document}`, item.status !== "open" && item.status, expected(question.wrong)].filter(Boolean);
   show([
     el("h2", { id: "asked", tabIndex: -1 }, heading(question, project.layers)),
@@ -142,13 +149,21 @@ const accept = () => once(async () => {
   if (!body.items.length) { say("Nothing is ticked: skip, or tick what has this answer."); return; }
   const final = project.double && project.role === "lead" && current.question.items.some((item) => item.status === "disputed");
   await change("/api/decisions", { question: current.question.question, comment, ...body, ...(final ? { final } : {}) });
+  settled();
   say(`Kept${body.items.length > 1 ? `, in ${count(body.items.length, "sentence")}` : ""}.`);
   await next();
 });
 
+// Nothing of the question is left to set aside.
+function settled() {
+  forget(project, current.sentences);
+  current.settled = true;
+}
+
 const skip = () => once(async () => {
   if (!current) return;
   await change("/api/skips", { question: current.question.question, sentences: current.sentences, comment });
+  settled();
   say("Skipped.");
   await next();
 });
@@ -239,6 +254,7 @@ async function download(path) {
   say(notes.length ? `Exported. ${notes.join(" ")}` : "Exported.");
 }
 
+addEventListener("pagehide", () => setAside(project, current));
 by("which").addEventListener("change", queue);
 by("show-queue").addEventListener("click", () => toggle(by("show-queue"), by("queue"), queue));
 by("show-learning").addEventListener("click", () => toggle(by("show-learning"), by("learning"), () => {
@@ -281,7 +297,7 @@ document.addEventListener("keydown", (event) => {
   const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code)?.[1];
   const rtl = current?.sentence && getComputedStyle(current.sentence.place).direction === "rtl" ? -1 : 1;
   let act = ACTIONS[event.key];
-  if (digit && event.shiftKey) act = () => current?.take(Number(digit) - 1);
+  if (digit && event.shiftKey) act = () => current?.takeFrom(Number(digit) - 1);
   else if (digit) act = () => { const type = project?.types[Number(digit) - 1]; if (type) current?.type(type); };
   else if (event.key === "ArrowLeft") act = () => current?.move(-rtl, event.shiftKey);
   else if (event.key === "ArrowRight") act = () => current?.move(rtl, event.shiftKey);
