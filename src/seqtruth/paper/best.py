@@ -20,7 +20,7 @@ _INTRO = """\
 No system here sees gold. The CRF has five folds and runs to convergence; networks have two folds and four
 rounds, the transformer (all-MiniLM-L6-v2, 22 million parameters, two passes over the text) two. *Learnt*:
 the predictor's weight is learnt from how well it foretells the annotators, as in Accord, not by Eq 10.
-Networks, descent and Accord are one seed, as each takes minutes of a core.
+The transformer has one seed, as it takes minutes of a core.
 """
 
 

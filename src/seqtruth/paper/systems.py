@@ -65,14 +65,14 @@ AGGSLC_LEARNT = System(
 #: A network learns for minutes where the CRF takes seconds: two folds, four rounds (two for the transformer).
 _SLOW = "folds=2;max_iter=4"
 AGGSLC_BILSTM = System(
-    "AggSLC with BiLSTM", f"aggslc:predictor=bilstm;{_SLOW}", None, "max_iter=1", 300, 150, 1
+    "AggSLC with BiLSTM", f"aggslc:predictor=bilstm;{_SLOW}", None, "max_iter=1", 300, 150
 )
 AGGSLC_BOTH = System(
-    "AggSLC with CRF and BiLSTM", f"aggslc:predictor=best;{_SLOW}", None, "max_iter=1", 200, 100, 1
+    "AggSLC with CRF and BiLSTM", f"aggslc:predictor=best;{_SLOW}", None, "max_iter=1", 200, 100
 )
 AGGSLC_BOTH_LEARNT = System(
     "AggSLC with CRF and BiLSTM, their weight learnt",
-    f"aggslc:predictor=best;{_SLOW};prediction_weight=learnt", None, "max_iter=1", 200, 100, 1,
+    f"aggslc:predictor=best;{_SLOW};prediction_weight=learnt", None, "max_iter=1", 200, 100,
 )  # fmt: skip
 AGGSLC_TRANSFORMER = System(
     "AggSLC with a small BERT", f"aggslc:predictor={WORD};folds=2;max_iter=2", None, "max_iter=1",
@@ -80,7 +80,7 @@ AGGSLC_TRANSFORMER = System(
 )  # fmt: skip
 DESCENT = System(
     "AggSLC with CRF, by descent", "aggslc:descent=true;tol=1e-5;max_iter=30", None,
-    "max_iter=6;folds=2", 150, 40, 1,
+    "max_iter=6;folds=2", 150, 40,
 )  # fmt: skip
 ALONE = System("AggSLC − L_pred", "aggslc:predictor=none", "AggSLC - L_pred")
 UNREPAIRED = System("AggSLC − L_inc", "aggslc:decoding=none", "AggSLC - L_inc", _FEW, 120, 35)
@@ -90,7 +90,7 @@ LSTM = System("LSTM-Crowd", "lstm-crowd:variant=add", None, "max_iter=4", 100, 5
 LSTM_CAT = System("LSTM-Crowd-cat", "lstm-crowd", None, "max_iter=4", 100, 50)
 ACCORD = System("Accord (ours)", "accord", None, "predictor=crf;max_iter=1", 320, 40)
 
-ACCORD_CRF = System("Accord with CRF (ours)", "accord:predictor=crf", None, "max_iter=1", 60, 40, 1)
+ACCORD_CRF = System("Accord with CRF (ours)", "accord:predictor=crf", None, "max_iter=1", 60, 40)
 
 #: AggSLC with every prediction module, then what Accord makes of the same ones.
 BEST = (
