@@ -154,6 +154,7 @@ SUMS: dict[str, dict[str, Column]] = {
         "witness": Column("float64", ("annotators",), 0, 1.0001),
         "gap_shift": Column("float64", ("labels",), optional=True),
         "open": Column("int", ("types",), 0, 2),
+        "voices": Column("float64", (1,), 0, optional=True),
         "lines": Column("float64", ("types+2", 3), optional=True),
     },
 }

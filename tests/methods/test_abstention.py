@@ -134,3 +134,34 @@ def test_what_people_say_by_mistake_only_does_not_make_them_silent() -> None:
     assert not understand_silence(small_crowd(n_sentences=4000)).found
     gold = demo.load().gold
     assert not understand_silence(st.simulate(gold, "careful:10,spammer:10", seed=2)).found
+
+
+def test_rules_that_share_next_to_nothing_are_silent() -> None:
+    """Five rules that speak of half of the types between them, and hardly ever of the same token."""
+    rng = np.random.default_rng(0)
+    n, words = 400, 10
+    votes = {}
+    for number, kinds in enumerate((("A",), ("A",), ("A",), ("A", "B"), ("B",))):
+        rows = [["O"] * words for _ in range(n)]
+        for row in rng.choice(n, 60, replace=False):
+            rows[row][2 * number] = f"B-{kinds[row % len(kinds)]}"
+        votes[f"rule-{number}"] = rows
+    found = understand_silence(st.Crowd.of(votes, [[f"w{k}" for k in range(words)]] * n))
+    assert not found.known.any()
+    assert found.open.all()
+    assert found.silent.all()
+
+
+def test_claims_of_sources_that_cover_little_are_worth_naming() -> None:
+    """Three rules of one type that find a quarter each: majorities would leave nearly everything out."""
+    rng = np.random.default_rng(1)
+    truth = rng.random((500, 8)) < 0.3
+    votes = {
+        f"rule-{j}": [
+            ["B-X" if true and rng.random() < 0.25 else "O" for true in row] for row in truth
+        ]
+        for j in range(3)
+    }
+    found = understand_silence(st.Crowd.of(votes, [[f"w{k}" for k in range(8)]] * 500))
+    assert found.open.all()
+    assert found.majorities

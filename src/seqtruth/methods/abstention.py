@@ -46,11 +46,8 @@ Column = TypeVar("Column", Tags, F32)
 MANY_CELLS = 1 << 18
 #: A claim is worth naming from this probability on (F1 is highest at half of itself), lone claims too.
 BELIEVED = 0.4
-#: The same of people who miss more than they find: it is estimated too low where what is hard for one is
-#: hard for all.
-BELIEVED_PEOPLE = 0.35
-#: So many voices on a marked token, on average, are about three.
-THREE = 2.5
+#: So many voices on a marked token, on average, are about three; and so many, about five.
+THREE, FIVE = 2.5, 4.0
 #: From this one on, sources are so silent that not even their ``O`` beside their own marks is a vote.
 SURELY = 0.55
 #: Fewer expected confirmations in all than this tell nothing.
@@ -68,7 +65,7 @@ UNSEEN = 20
 OCCASIONS = 10
 #: Where so many pairs of a source and a type have no claim at all, sources are rules.
 RULES = 0.25
-#: Rules of a single type that share less than this of what others claim are taken for silent.
+#: Sources that share less than this of what others claim are taken for silent where nothing can be learnt.
 LITTLE = 0.35
 #: Precision of sources that is taken for granted where nothing can be learnt about it.
 USUAL_PRECISION = 0.85
@@ -90,6 +87,7 @@ class Silence(NamedTuple):
     first_weight : float64[K], what an ``O`` counts against a claim in a first vote.
     border_weight : float64[K], the same where it stands beside a mark of the source's own.
     overlaps : whether anybody labelled a token at which somebody else claims something.
+    voices : annotators who labelled a token at which anybody claims something, on average.
     majorities : whether sources speak of most types and about three of them see a marked token, so that
         where nothing else is known a majority does.
     """
@@ -105,7 +103,15 @@ class Silence(NamedTuple):
     first_weight: F64
     border_weight: F64
     overlaps: bool
+    voices: float
     majorities: bool
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether nothing tells silence from a vote: lone claims are taken to be worth naming, not known
+        to be, and sources do not look like rules."""
+        rules = self.silent[:, self.open].all()
+        return bool(self.open.any() and not self.known.any() and not rules)
 
     @property
     def found(self) -> bool:
@@ -256,14 +262,14 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     rough = given.sum(axis=-1) / np.maximum(asked.sum(axis=-1), 1)
     coverage = np.where(more >= ENOUGH, share, rough)
     never = (sums.claims == 0) & (asked.sum(axis=-1) >= OCCASIONS)
-    like_rules = not learnt and _speak_of_little(never, sums, coverage)
+    like_rules = not learnt and _speak_of_little(never, sums)
     majorities = bool(speaks >= MOST_TYPES and width >= THREE and not like_rules)
     if majorities and not learnt:
         is_open[:] = False
     elif majorities:  # they miss much, or they do not; not one type so and the other so
         mean = (lone * one.sum(axis=0)).sum() / max(one.sum(), 1)
-        seen = (given[..., 1].sum(), (more * (sums.claims > 0)).sum())
-        is_open[:] = mean >= BELIEVED_PEOPLE and seen[0] < 0.5 * seen[1]
+        seen = given[..., 1].sum() / max((more * (sums.claims > 0)).sum(), 1)
+        is_open[:] = seen < 0.5 and _better_named(sums, width, seen, mean)
     odds = (1 - lone) / np.maximum(lone * (width - 1), 1e-9)
     weight = np.where(is_open, 0.0, 1.0 if learnt or majorities else np.minimum(odds, 1.0))
     border = np.where((lone >= SURELY) & (is_open | (not majorities)), 0.0, 1.0)
@@ -274,17 +280,38 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
     return Silence(
         tuple(annotators), scheme.types, silent & (scheme.outside >= 0),
         is_open | (coverage < 0.5) | (sums.claims == 0), is_open, lone, known, coverage, weight,
-        border, overlaps, majorities,
+        border, overlaps, float(width), majorities,
     )  # fmt: skip
 
 
-def _speak_of_little(never: Bool, sums: Confirmations, coverage: F64) -> bool:
+def _speak_of_little(never: Bool, sums: Confirmations) -> bool:
     """Whether these look like rules where nobody can tell how often they are right: half of them or more
-    never speak of a type, or (of a single type) they share little of what others claim."""
+    never speak of a type, or they share little of what others claim."""
     claimed = sums.claims.any(axis=0)
-    if claimed.sum() > 1:
-        return bool(never[:, claimed].mean() >= 0.5)
-    return bool(sums.asked.sum() >= OCCASIONS and coverage[:, claimed].mean() < LITTLE)
+    if claimed.sum() > 1 and never[:, claimed].mean() >= 0.5:
+        return True
+    asked, given = sums.asked.sum(axis=(1, 2)), sums.given.sum(axis=(1, 2))
+    share = given[asked > 0] / asked[asked > 0]
+    return bool(asked.sum() >= OCCASIONS and share.mean() < LITTLE)
+
+
+def _better_named(sums: Confirmations, width: float, seen: float, lone: float) -> bool:
+    """Whether naming all claims can be expected to have a higher F1 than naming those of majorities.
+
+    Parameters
+    ----------
+    width : voices on a marked token, on average.
+    seen : share of what two others claim that a source claims, too.
+    lone : share of the claims that nobody shares which are right; those of two or more are taken to be.
+    """
+    one = sums.claims.sum() - sums.given.sum()
+    two = sums.given[..., 0].sum() / 2
+    more = max(sums.asked[..., 1].sum() - two * (width - 2), 0.0) / width
+    right = lone * one + two + more
+    there = right / max(1 - (1 - seen) ** width, 1e-9)
+    settled = more if width >= FIVE else two + more
+    every = right / max(one + two + more + there, 1e-9)
+    return bool(every > settled / max(settled + there, 1e-9))
 
 
 def _agreement(sums: Confirmations, people: bool) -> F64:

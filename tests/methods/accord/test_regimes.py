@@ -79,10 +79,13 @@ def _without_some(crowd: Crowd, share: float, rng: np.random.Generator) -> Crowd
 
 @pytest.mark.parametrize("cast", ["careful:9", VERY_CAREFUL])
 def test_people_who_agree_because_they_are_right_lose_nothing(gold: Crowd, cast: str) -> None:
-    crowd = st.simulate(gold, cast)
-    result = st.Accord(predictor=None).fit(crowd)
-    assert not result.provenance["copies"]
-    assert f1(result, gold) >= vote(crowd, gold) - 0.2
+    lost = []
+    for seed in range(3):
+        crowd = st.simulate(gold, cast, seed=seed)
+        result = st.Accord(predictor=None).fit(crowd)
+        assert not result.provenance["copies"]
+        lost.append(vote(crowd, gold) - f1(result, gold))
+    assert np.mean(lost) <= 0.2
 
 
 def test_six_rules_of_one_type_each(gold: Crowd) -> None:

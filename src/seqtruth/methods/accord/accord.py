@@ -6,7 +6,6 @@ import logging
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -20,10 +19,10 @@ from seqtruth.methods.accord.calibration import (
     known_lines,
     raised_lines,
 )
-from seqtruth.methods.accord.first_state import first_state
 from seqtruth.methods.accord.labeller import Labeller, final_sums, with_confidences
 from seqtruth.methods.accord.opinions import Opinion
 from seqtruth.methods.accord.options import HEARD
+from seqtruth.methods.accord.readings import well_read
 from seqtruth.methods.accord.remembering import fitted_of
 from seqtruth.methods.accord.run import Run
 from seqtruth.methods.accord.span_choice import Decoded
@@ -149,13 +148,14 @@ class Accord(Predicting, Seeded):
         check_folds(self.folds)
 
     def _fit(self, task: Task) -> Outcome:
-        run = Run(self, task)
+        reading = well_read(self, task)
+        run = reading.run
         rounds = self.max_iter if run.hears else 1
         with warnings.catch_warnings():
             # the number of rounds is chosen, which is not a run cut short
             warnings.simplefilter("ignore", ConvergenceWarning)
             rules = task.rules(rounds, 0.0, "log evidence")
-            state, history = iterate(partial(first_state, run), run.advance, rules, run.schema)
+            state, history = iterate(reading.begin, reading.advance, rules, run.schema)
         return outcome(run, state)._replace(history=replace(history, stop_reason="rounds"))
 
 

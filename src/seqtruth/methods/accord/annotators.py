@@ -19,8 +19,11 @@ the first vote by what it says about the types it would deny, and in full once t
 are there: a source that seldom speaks of a type has P(O | t) near 1, and its silence weighs nothing.
 
 **Slips.** Annotators make the same mistakes, so no label is certain however often it was given:
-P' = (1 - ε) P + ε / L. Claims of types on which sources are silent are excepted: there a slip would
-explain away what only one source can see.
+P' = (1 - ε) P + ε / L. Where the truth is ``O``, a label slips in as often as it is given at all, and more
+often where many look (the more there are, the more of them err alike): ε min(q_c max(m / 3, 1), 1 / L), with
+q_c the share of the label among all and m the annotators on a marked token. Rare labels would else need more
+than two witnesses each. Claims of types on which sources are silent are excepted: there a slip would explain
+away what only one source can see.
 
 References
 ----------
@@ -52,6 +55,8 @@ from seqtruth.methods.marked import Marked, Totals
 
 #: ε: a label is given at random this often.
 SLIP = 0.05
+#: So many annotators are not yet taken to make the same slips.
+ALIKE = 3.0
 #: Power of label chain and class prior: what is legal, and half of what is usual.
 CHAIN = 0.5
 #: Rounds of EM; and of a crowd whose sources are silent though they speak of most types: people who miss
@@ -207,11 +212,11 @@ def learn_population(told: Told, parts: Parts, tell: Callable[[Crowd], Told]) ->
     """
     scheme = told.scheme
     sums = parts.add_up(partial(_expected, tell=tell, rates=None))
-    slips = slips_of(scheme, told.silence.open)
     misses = told.silence.open.any() and told.totals.breadth >= MOST_TYPES
     for _ in range(FEW_ROUNDS if misses else ROUNDS):
         counts = sums["counts"]
         a = pseudo_counts(counts, told)
+        slips = slips_of(scheme, told.silence.open, counts, told.silence.voices)
         table = log_table(a, slips, told.copies.weight)
         prior = sums["prior"] + 1.0
         if scheme.outside >= 0:
@@ -382,18 +387,24 @@ def stretch_chain(transition: F64, scheme: Scheme) -> Chain:
     return Chain(transition[outside].copy(), transition, transition[:, outside].copy())
 
 
-def slips_of(scheme: Scheme, open_types: Bool) -> Slips:
-    """How annotators slip: a claim of a type whose silence is no vote is hardly ever one.
+def slips_of(scheme: Scheme, open_types: Bool, counts: F64, voices: float) -> Slips:
+    """How annotators slip, by the true label.
 
     Parameters
     ----------
-    open_types : bool[K], see :class:`~seqtruth.methods.abstention.Silence`.
+    open_types : bool[K], types whose silence is no vote (:class:`~seqtruth.methods.abstention.Silence`).
+        A claim of these is hardly ever a slip.
+    counts : float64[W, L, C], labels given.
+    voices : how many look at a token that anybody marks.
     """
-    n = len(scheme.labels)
+    n, outside = len(scheme.labels), scheme.outside
     floor = np.full((n, n), SLIP / n)
-    if scheme.outside >= 0:
+    if outside >= 0:
+        given = counts.sum(axis=(0, 1))
+        usual = given / max(given.sum(), 1e-9) * max(voices / ALIKE, 1.0)
+        floor[outside] = SLIP * np.minimum(usual, 1.0 / n)
         open_labels: Bool = np.append(open_types, False)[scheme.type_of]
-        floor[scheme.outside, open_labels] = 0.0
+        floor[outside, open_labels] = 0.0
     return Slips(1.0 - floor.sum(axis=1, keepdims=True), floor)
 
 

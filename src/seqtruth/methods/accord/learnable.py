@@ -32,7 +32,7 @@ HARDLY = 0.1
 #: Who speaks of this share of all types is no rule.
 ALL_TYPES = 0.75
 #: Strict F1 at which somebody's marks can be foretold at all, and the share of it that is next to nothing.
-FORETOLD, NOTHING = 0.1, 0.25
+FORETOLD, NOTHING = 0.1, 0.1
 
 log = logging.getLogger("seqtruth")
 

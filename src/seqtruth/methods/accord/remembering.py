@@ -11,6 +11,7 @@ from seqtruth.data.scheme import Scheme
 from seqtruth.engine import Sums
 from seqtruth.fitted import Fitted
 from seqtruth.kernels.arrays import F64, Bool
+from seqtruth.methods.accord.annotators import ALIKE
 from seqtruth.methods.accord.calibration import Lines
 from seqtruth.methods.accord.confirmation import Line
 from seqtruth.methods.accord.opinions import Opinion
@@ -43,6 +44,7 @@ def fitted_of(
         "accuracy": told.accuracy,
         "witness": told.copies.weight,
         "open": told.silence.open.astype(np.int8),
+        "voices": np.array([told.silence.voices]),
     }
     if not name.startswith("sequential"):
         sums |= {part: state[f"population/{part}"] for part in ("counts", "transition", "prior")}
@@ -80,6 +82,7 @@ class Remembered:
     witness : float64[W], share of a witness that each annotator is.
     accuracy, strength : reliabilities given by the user, and the tokens they are worth.
     open : bool[K], types on which silence is no vote.
+    voices : annotators on a marked token, on average.
     """
 
     scheme: Scheme
@@ -87,13 +90,14 @@ class Remembered:
     accuracy: F64
     strength: float
     open: Bool
+    voices: float
 
     @classmethod
     def of(cls, fitted: Fitted, scheme: Scheme) -> Remembered:
         sums = fitted.sums
         return cls(
             scheme, sums["witness"], sums["accuracy"], float(fitted.settings["strength"]),
-            sums["open"].astype(np.bool_),
+            sums["open"].astype(np.bool_), float(sums["voices"][0]) if "voices" in sums else ALIKE,
         )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from seqtruth.methods.accord.gaps import (
     with_gaps,
 )
 from seqtruth.methods.accord.learnable import without_noise
-from seqtruth.methods.accord.leave_one_out import STEP, LeaveOneOut, choose, may_judge, mostly_open
+from seqtruth.methods.accord.leave_one_out import STEP, LeaveOneOut, choose, margin_of, may_judge
 from seqtruth.methods.accord.notices import all_notices
 from seqtruth.methods.accord.opinions import (
     Model,
@@ -98,9 +98,12 @@ class Run:
     ----------
     method, task : settings, and what they are to be used on.
     sampled : learn by example from a sample where the crowd is large (:mod:`seqtruth.engine.sample`).
+    votes : where nothing tells silence from a vote, take every ``O`` for a vote.
     """
 
-    def __init__(self, method: Accord, task: Task, sampled: bool = True) -> None:
+    def __init__(
+        self, method: Accord, task: Task, sampled: bool = True, votes: bool = False
+    ) -> None:
         self.method, self.task = method, task
         whole = task.parts.in_memory and not sampled
         sample = Sample(task.crowd, None, True) if whole else draw_sample(task.parts, method.seed)
@@ -126,6 +129,12 @@ class Run:
         self.hears = self.judged and learnable
         #: bool[K]: types of which a predictor is heard where nobody speaks.
         self.gaps = leave_gaps(silence, totals.claims) & (learnable and not self.judged)
+        #: Whether ``O`` can be read in two ways, and left-out annotators may choose (:mod:`.readings`).
+        self.in_doubt = self.hears and silence.in_doubt
+        #: What they said of the two.
+        self.readings: dict[str, float] = {}
+        if self.in_doubt and votes:
+            silence = all_votes(silence)
         if not silence.known.any() and not self.hears and method.abstain is not None:
             silence = nobody_can_tell(silence)
         accuracy = known_accuracies(self.parts, method.reliability)
@@ -274,10 +283,10 @@ class Run:
         mixtures = mixtures_of(found)
         scores = {name: self.judge.f1(mixed(name, found)) for name in (*found, *mixtures)}
         silence = self.told.silence
-        cautious = not silence.known.any() or mostly_open(self.told.totals, silence)
-        if cautious:  # one's habits are all there is to judge the other's sequences by
+        margin = margin_of(scores["annotators"], self.told.totals, silence)
+        if margin:  # one's habits are all there is to judge the other's sequences by
             scores = {n: scores[n] for n in ("annotators", "confusion" + HEARD) if n in scores}
-        name = choose(scores, HEARD, cautious)
+        name = choose(scores, HEARD, margin)
         if name.endswith(HEARD) and self.method.chain:
             # predictors know how labels follow each other: a chain must earn its place beside them
             free = name.removesuffix(HEARD) + UNCHAINED + HEARD
@@ -374,6 +383,8 @@ class Run:
         if scores:
             found["leave_one_out_f1"] = {k: round(v, 4) for k, v in scores.items()}
         found["copies"] = [group.to_dict() for group in self.told.copies.groups]
+        if self.readings:
+            found["readings_of_O"] = {k: round(v, 4) for k, v in self.readings.items()}
         if self.relatives.pairs:
             found["relatives"] = [pair.to_dict() for pair in self.relatives.pairs]
         if self.told.copies.noise:

@@ -114,7 +114,8 @@ def _settled(fitted: Fitted, change: Change, method: Accord) -> Updated:
     predictor = change.tagger.predictor if heard and change.tagger is not None else None
     known = change.known_after if (change.known_after >= 0).any() else None
     task = Task(MemoryParts(change.after), known)
-    run = Run(replace(method, predictor=predictor), task, sampled=False)
+    votes = not fitted.sums["open"].any()
+    run = Run(replace(method, predictor=predictor), task, sampled=False, votes=votes)
     state = first_state(run)
     if run.teaches:
         state |= {f"opinion{m}": _opinion(source.evidence) for m, source in enumerate(heard)}
@@ -155,7 +156,8 @@ def _tables(fitted: Fitted, change: Change, told: Remembered) -> tuple[dict[str,
 
 
 def _table(counts: F64, told: Remembered) -> F64:
-    return log_table(pseudo_counts(counts, told), slips_of(told.scheme, told.open), told.witness)
+    slips = slips_of(told.scheme, told.open, counts, told.voices)
+    return log_table(pseudo_counts(counts, told), slips, told.witness)
 
 
 def _counts(fitted: Fitted, change: Change, told: Remembered) -> F64:
