@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--alone", action="store_true")
     options = parser.parse_args()
     for name in options.sets.split(","):
-        crowd, gold, parts = _load(name, options.data_dir)
+        crowd, gold, parts = load_set(name, options.data_dir)
         if options.alone:
             part, mask = next(iter(parts.items()))
             crowd, gold = crowd[np.flatnonzero(mask)], gold[np.flatnonzero(mask)]
@@ -64,7 +64,7 @@ def main() -> None:
             print("  !", text)
 
 
-def _load(name: str, folder: Path) -> tuple[Crowd, Crowd, dict[str, np.ndarray]]:
+def load_set(name: str, folder: Path) -> tuple[Crowd, Crowd, dict[str, np.ndarray]]:
     place, tune, report = SETS[name]
     if name in ("ner", "pico"):
         data = st.datasets.load(name, data_dir=folder)

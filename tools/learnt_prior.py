@@ -13,7 +13,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from accord_sets import SETS, _load
+from accord_sets import SETS, load_set
 
 import seqtruth as st
 from seqtruth.data.labelling import Labelling
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--sets", default="ner,pico,essays,bambara,ncbi-disease")
     options = parser.parse_args()
     for name in options.sets.split(","):
-        crowd, gold, parts = _load(name, options.data_dir)
+        crowd, gold, parts = load_set(name, options.data_dir)
         task = Task(MemoryParts(crowd), None)
         scores = []
         for backed_off in (None, 2.0, 20.0, 100.0):

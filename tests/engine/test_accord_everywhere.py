@@ -112,6 +112,17 @@ def test_silent_sources(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert same(st.Accord(predictor="crf"), table).provenance["chosen"] == GAPS
 
 
+def test_two_readings_of_silence(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    learn_from(monkeypatch, 4000)
+    gold = st.datasets.load("demo").gold
+    st.write(st.simulate(gold, "careful:3,sloppy:4,misser:2,spammer", per_sentence=2), table)
+    whole = same(st.Accord(predictor="crf"), table)
+    assert set(whole.provenance["readings_of_O"]) == {"silence", "votes"}
+    assert whole.fitted is not None
+    again = whole.update(crowd_of_one(st.read(table)))
+    assert (again.tags == whole.tags).mean() > 0.99
+
+
 def test_hardly_any_labels(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     learn_from(monkeypatch, 30)
     st.write(st.datasets.load("demo").crowd[:8], table)

@@ -33,6 +33,7 @@ def test_pairs_of_people_are_read_as_what_they_are(gold: Crowd, people: str, bet
     result = st.Accord(predictor=QUICK).fit(crowd)
     readings = result.provenance["readings_of_O"]
     assert max(readings, key=readings.get) == better
+    assert any("what O means was chosen" in text for text in result.warnings)
     others = [f1(st.aggregate(crowd, name), gold) for name in ("mv", "hmm-crowd", "ds")]
     assert f1(result, gold) > max(others) + 3
 

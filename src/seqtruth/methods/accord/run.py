@@ -395,7 +395,14 @@ class Run:
 
     def notices(self, confusion: F64, against: int) -> list[str]:
         """What a person should know of the result."""
-        return all_notices(self.told, self.relatives, confusion, against)
+        found = all_notices(self.told, self.relatives, confusion, against)
+        if self.readings:
+            best = max(self.readings, key=self.readings.__getitem__)
+            meaning = "is a vote" if best == "votes" else "may be an oversight"
+            found.append(
+                f"what O means was chosen by what foretells left-out annotators better: it {meaning}"
+            )
+        return found
 
 
 def _first_sums(part: Crowd, known: Tags | None) -> Sums:
