@@ -55,7 +55,8 @@ class Accord(Predicting, Seeded):
        (:mod:`~seqtruth.methods.accord.learnable`).
     2. **Silence** (:mod:`~seqtruth.methods.abstention`). For each type: is a claim that only one source
        makes right often enough to be worth naming? Then the others' ``O`` is silence, not a vote; but an
-       ``O`` beside one's own mark says where a span ends.
+       ``O`` beside one's own mark says where a span ends. Where hardly anything is labelled by three,
+       both readings are tried (:mod:`~seqtruth.methods.accord.readings`).
     3. **Annotators** (:mod:`~seqtruth.methods.accord.annotators`). A confusion matrix for each, with a
        prior learnt from all of them, found by EM from a vote that knows 1 and 2. Beside it a second
        model, :class:`~seqtruth.methods.bayes.bsc.BSCSeq`, in which what annotators say depends on
