@@ -2,9 +2,8 @@
 
 python tools/methods_page.py RUN [RUN ...]
 
-RUN is the output of ``seqtruth compare --json``, or ``best.csv`` of ``seqtruth reproduce best``, beside
-which its ``best-cost.csv`` lies; such runs share the machine with others, so that their seconds are not
-told. Systems that no RUN has keep the row they have on the page.
+RUN is the output of ``seqtruth compare --json``, or ``best.csv`` of ``seqtruth reproduce best``; such runs
+share machine and process with others, so that their seconds and memory are not told. Systems that no RUN has keep the row they have on the page.
 """
 
 from __future__ import annotations
@@ -49,15 +48,13 @@ def _compared(path: Path) -> Found:
 
 
 def _reproduced(path: Path) -> Found:
-    costs = csv_rows(path.with_name(f"{path.stem}-cost.csv").read_text())
-    cost = {(one["data"], one["spec"]): one for one in costs}
     return {
         (row["spec"], row["data"], row["split"], row["scoring"]): {
             "f1": row["f1"] / 100, "precision": row["precision"] / 100,
             "recall": row["recall"] / 100,
             "f1_spread": None if row["spread"] is None else row["spread"] / 100,
             "seconds": None,
-            "peak_mib": cost[row["data"], row["spec"]]["peak_mib"],
+            "peak_mib": None,
         }
         for row in csv_rows(path.read_text())
     }  # fmt: skip
@@ -88,7 +85,7 @@ def table(found: Found, data: str, splits: tuple[str, str], kept: dict[str, str]
                 cells.append(score(found[spec, data, split, reading]))
         cells.append(f"{100 * first['precision']:.1f} / {100 * first['recall']:.1f}")
         cells.append("–" if first["seconds"] is None else f"{first['seconds']:.1f}")
-        cells.append(f"{first['peak_mib']:.0f}")
+        cells.append("–" if first["peak_mib"] is None else f"{first['peak_mib']:.0f}")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
