@@ -3,7 +3,8 @@
 python tools/methods_page.py RUN [RUN ...]
 
 RUN is the output of ``seqtruth compare --json``, or ``best.csv`` of ``seqtruth reproduce best``; such runs
-share machine and process with others, so that their seconds and memory are not told. Systems that no RUN has keep the row they have on the page.
+share machine and process with others, so that their seconds and memory are not told. Systems that no RUN
+has keep the row they have on the page.
 """
 
 from __future__ import annotations

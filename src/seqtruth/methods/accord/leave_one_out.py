@@ -23,8 +23,8 @@ from seqtruth.methods.accord.opinions import Opinion
 from seqtruth.methods.dependence import Copies
 from seqtruth.methods.marked import Marked, Totals
 
-#: Differences of F1 below this do not count; and those by which a predictor seems to do harm, below this.
-STEP, CONTRADICTED = 0.005, 0.01
+#: Differences of F1 below this do not count.
+STEP = 0.005
 #: Digits of F1 that are looked at at all.
 DIGITS = 3
 #: Differences of F1 above this do where annotators miss much; and where nobody can tell what they miss,
@@ -113,19 +113,18 @@ def mostly_open(totals: Totals, silence: Silence) -> bool:
     return bool((claims * (silence.open & silence.known)).sum() > 0.5 * claims.sum())
 
 
-def choose(scores: Mapping[str, float], heard: str, margin: float = 0.0) -> str:
+def choose(scores: Mapping[str, float], heard: str, margin: float = -STEP) -> str:
     """The option to believe, by the F1 of each; the first of equals, which is the simplest.
 
-    A predictor is heard unless annotators contradict it (its best option is more than
-    :data:`CONTRADICTED` below the best without it): they miss the same hard things, which a predictor
-    finds and they cannot confirm. Beside it stands the model of the annotators, or the mixture of both,
-    that is best with it.
+    A predictor is heard unless annotators contradict it: they miss the same hard things, which it finds
+    and they cannot confirm. Beside it stands the model of the annotators, or the mixture of both, that is
+    best with it.
 
     Parameters
     ----------
     scores : F1 by name.
     heard : ending of the names of options with a predictor.
-    margin : by how much a predictor must be better to be heard, where annotators are poor judges.
+    margin : by how much a predictor must be better to be heard, see :func:`margin_of`.
 
     Examples
     --------
@@ -138,22 +137,28 @@ def choose(scores: Mapping[str, float], heard: str, margin: float = 0.0) -> str:
     with_it = [name for name in scores if name.endswith(heard)]
     without = [name for name in scores if name not in with_it]
     best = max(without, key=scores.__getitem__)
-    least = scores[best] + (margin or -CONTRADICTED)
-    if with_it and max(scores[name] for name in with_it) >= least:
+    if with_it and max(scores[name] for name in with_it) >= scores[best] + margin:
         return max(with_it, key=scores.__getitem__)
     return best
 
 
-def margin_of(f1: float, totals: Totals, silence: Silence) -> float:
-    """By how much a predictor must be better than annotators alone, whose F1 is given; 0 where these are
-    good judges.
+def margin_of(f1: float, judged: int, totals: Totals, silence: Silence) -> float:
+    """By how much a predictor must be better than annotators alone, to be heard.
 
-    They are not where nothing is judged by three, or where they miss much, so that little is known of what
-    they miss together.
+    Good judges contradict it by what is more than chance: by the standard error of their F1, and
+    by :data:`STEP`. Poor ones must confirm it: where nothing is judged by three, or where they miss much,
+    little is known of what they miss together.
+
+    Parameters
+    ----------
+    f1 : of annotators alone.
+    judged : spans that it was counted from.
     """
     if not silence.known.any():
         return CLEARLY_BEFORE_ONE * (1.0 - f1)
-    return CLEARLY if mostly_open(totals, silence) else 0.0
+    if mostly_open(totals, silence):
+        return CLEARLY
+    return -max(STEP, float(np.sqrt(f1 * (1.0 - f1) / max(judged, 1))))
 
 
 def _sum_by(values: F64, group: I64) -> F64:

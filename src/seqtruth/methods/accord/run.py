@@ -283,8 +283,9 @@ class Run:
         mixtures = mixtures_of(found)
         scores = {name: self.judge.f1(mixed(name, found)) for name in (*found, *mixtures)}
         silence = self.told.silence
-        margin = margin_of(scores["annotators"], self.told.totals, silence)
-        if margin:  # one's habits are all there is to judge the other's sequences by
+        judged = len(self.judge.theirs[0])
+        margin = margin_of(scores["annotators"], judged, self.told.totals, silence)
+        if margin > 0:  # one's habits are all there is to judge the other's sequences by
             scores = {n: scores[n] for n in ("annotators", "confusion" + HEARD) if n in scores}
         name = choose(scores, HEARD, margin)
         if name.endswith(HEARD) and self.method.chain:
