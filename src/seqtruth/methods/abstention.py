@@ -286,13 +286,19 @@ def silence_of(annotators: tuple[str, ...], scheme: Scheme, sums: Confirmations)
 
 def _speak_of_little(never: Bool, sums: Confirmations) -> bool:
     """Whether these look like rules where nobody can tell how often they are right: half of them or more
-    never speak of a type, or they share little of what others claim."""
+    never speak of a type, or they share little of what others claim, even where two do."""
     claimed = sums.claims.any(axis=0)
     if claimed.sum() > 1 and never[:, claimed].mean() >= 0.5:
         return True
-    asked, given = sums.asked.sum(axis=(1, 2)), sums.given.sum(axis=(1, 2))
+    # of what two others claim, where there is enough of it
+    two = sums.asked[..., 1].sum(axis=1) >= ENOUGH
+    asked, given = (
+        np.where(two, counts[..., 1].sum(axis=1), counts.sum(axis=(1, 2)))
+        for counts in (sums.asked, sums.given)
+    )
     share = given[asked > 0] / asked[asked > 0]
-    return bool(asked.sum() >= OCCASIONS and share.mean() < LITTLE)
+    agree = sums.given[..., 1].sum() >= 0.5 * max(sums.asked[..., 1].sum(), 1)
+    return bool(asked.sum() >= OCCASIONS and share.mean() < LITTLE and not agree)
 
 
 def _better_named(sums: Confirmations, width: float, seen: float, lone: float) -> bool:
@@ -311,7 +317,7 @@ def _better_named(sums: Confirmations, width: float, seen: float, lone: float) -
     there = right / max(1 - (1 - seen) ** width, 1e-9)
     settled = more if width >= FIVE else two + more
     every = right / max(one + two + more + there, 1e-9)
-    return bool(every > settled / max(settled + there, 1e-9))
+    return bool(every >= settled / max(settled + there, 1e-9))
 
 
 def _agreement(sums: Confirmations, people: bool) -> F64:
