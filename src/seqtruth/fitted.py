@@ -148,6 +148,7 @@ SUMS: dict[str, dict[str, Column]] = {
         "sequential/annotators": replace(_SEQUENTIAL, optional=True),
         "sequential/start": replace(_LABELS, optional=True),
         "sequential/transition": replace(_PAIRS, optional=True),
+        "sequential/strength": Column("float64", (1,), 1e-9, optional=True),
         "final/counts": _MATRIX,
         "final/prior": _LABELS,
         "accuracy": _ACCURACY,

@@ -32,8 +32,9 @@ def test_new_labels_end_near_the_refit(method: str) -> None:
     refit = fitted(method)
     assert now.crowd is not None
     assert now.crowd.digest() == data.crowd.digest()
-    assert np.mean(now.tags != refit.tags) <= 0.01
-    if now.provenance.get("chosen") == refit.provenance.get("chosen"):
+    same = now.provenance.get("chosen") == refit.provenance.get("chosen")  # a refit chooses anew
+    assert np.mean(now.tags != refit.tags) <= (0.01 if same else 0.02)
+    if same:
         assert abs(now.evaluate(data.gold).f1 - refit.evaluate(data.gold).f1) < 0.015
     assert np.abs(now.annotators.weight - refit.annotators.weight).max() < 0.03
     assert now.annotators.sentences.tolist() == refit.annotators.sentences.tolist()

@@ -195,6 +195,28 @@ def test_no_sentence_is_judged_by_who_has_seen_its_document(
         assert by_document.setdefault(document, number) == number
 
 
+def test_what_nobody_learnt_from_is_judged_by_all(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learn_from(monkeypatch, 4000)
+    crowd = st.read(table)
+    run = Run(st.Accord(predictor="crf", max_iter=1), Task(st.engine.MemoryParts(crowd)))
+    models = run.models(run.advance(first_state(run)).state)
+    sampled = set(run.crowd.corpus.sentence_ids.to_pylist())
+    unseen = models.folds.unseen(crowd.corpus)
+    assert [
+        name not in sampled for name in crowd.corpus.sentence_ids.to_pylist()
+    ] == unseen.tolist()
+    assert 0 < unseen.sum() < crowd.n_sentences
+    (said,) = models.opinions(crowd.corpus)
+    each = np.stack([model.predict_proba(crowd.corpus) for model in models.models[0]])
+    lengths = np.diff(crowd.corpus.token_offsets)
+    fold = np.repeat(models.folds.of(crowd.corpus), lengths)
+    own = each[fold, np.arange(crowd.n_tokens)]
+    expected = np.where(np.repeat(unseen, lengths)[:, None], each.mean(axis=0), own)
+    assert np.allclose(said, expected, atol=1e-6)
+
+
 def test_a_finished_run_goes_on(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its models are trained again from what is kept."""
     learn_from(monkeypatch, 4000)

@@ -44,7 +44,9 @@ def usable(crowd: Crowd, known: Tags | None) -> Bool:
 class FoldModels(NamedTuple):
     """Trained copies of predictors; each judges a fold of documents that it has not seen.
 
-    folds : which fold a sentence is in. Documents that nobody learnt from fall into one by name.
+    What nobody learnt from, as it was not in the sample, is judged by all of them: the mean of what they say.
+
+    folds : which fold a sentence is in.
     models : by member and fold; None where there was nothing to learn from.
     n_labels : of the scheme.
     """
@@ -55,16 +57,22 @@ class FoldModels(NamedTuple):
 
     def opinions(self, corpus: Corpus) -> list[F32]:
         """Each member's opinion on every sentence of any part of the corpus."""
-        fold = self.folds.of(corpus)
-        return [self._opinion(copies, corpus, fold) for copies in self.models]
+        fold, unseen = self.folds.of(corpus), self.folds.unseen(corpus)
+        asked = [np.flatnonzero(unseen | (fold == k)) for k in range(self.folds.count)]
+        return [self._opinion(copies, corpus, asked) for copies in self.models]
 
-    def _opinion(self, copies: Sequence[Predictor | None], corpus: Corpus, fold: I64) -> F32:
-        said = _nothing(corpus, self.n_labels)
-        for k, model in enumerate(copies):
-            ask = np.flatnonzero(fold == k)
+    def _opinion(
+        self, copies: Sequence[Predictor | None], corpus: Corpus, asked: Sequence[I64]
+    ) -> F32:
+        """The mean of what those say who were asked about a sentence."""
+        total = np.zeros((corpus.n_tokens, self.n_labels), np.float32)
+        voices = np.zeros((corpus.n_tokens, 1), np.float32)
+        for model, ask in zip(copies, asked, strict=True):
             if model is not None and len(ask):
-                said[gather(corpus.token_offsets, ask)[1]] = model.predict_proba(corpus[ask])
-        return said
+                at = gather(corpus.token_offsets, ask)[1]
+                total[at] += model.predict_proba(corpus[ask])
+                voices[at] += 1
+        return np.where(voices > 0, total / np.maximum(voices, 1), _nothing(corpus, self.n_labels))
 
 
 class CrossFitted(NamedTuple):

@@ -12,7 +12,7 @@ from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
 from seqtruth.engine import Parts, Sums
 from seqtruth.errors import ParameterError
-from seqtruth.kernels.arrays import I64, U64
+from seqtruth.kernels.arrays import I64, U64, Bool
 from seqtruth.kernels.random import sentence_keys
 
 #: So many documents (or sentences) are dealt out one by one, for folds of equal size; where there are
@@ -61,10 +61,22 @@ class Folds:
 
     def of(self, corpus: Corpus) -> I64:
         """int64[S]: the fold of every sentence."""
+        return self._dealt(self._keys_of(corpus))
+
+    def unseen(self, corpus: Corpus) -> Bool:
+        """bool[S]: sentences of which nothing was dealt out, so that no model has seen anything of them."""
+        if self.keys is None or not len(self.keys):
+            return np.zeros(corpus.n_sentences, np.bool_)
+        keys = self._keys_of(corpus)
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.asarray(self.keys[place] != keys)
+
+    def _keys_of(self, corpus: Corpus) -> U64:
+        """uint64[S]: what each sentence is dealt out by."""
         if self.by_document:
             names = pa.array(corpus.documents, pa.large_string())
-            return self._dealt(sentence_keys(names, self.seed))[corpus.sentence_document]
-        return self._dealt(sentence_keys(corpus.sentence_ids, self.seed))
+            return sentence_keys(names, self.seed)[corpus.sentence_document]
+        return sentence_keys(corpus.sentence_ids, self.seed)
 
     def _dealt(self, keys: U64) -> I64:
         if self.keys is None:

@@ -60,7 +60,8 @@ class Accord(Predicting, Seeded):
     3. **Annotators** (:mod:`~seqtruth.methods.accord.annotators`). A confusion matrix for each, with a
        prior learnt from all of them, found by EM from a vote that knows 1 and 2. Beside it a second
        model, :class:`~seqtruth.methods.bayes.bsc.BSCSeq`, in which what annotators say depends on
-       what they said before.
+       what they said before, with a prior as strong as left-out annotators want it
+       (:mod:`~seqtruth.methods.accord.sequences`).
     4. **Other sources** (:mod:`~seqtruth.methods.accord.opinions`). A tagger that is cross-fitted, so
        that no sentence is judged by a model that has seen its labels; the label chain; the rest of
        the document (:mod:`~seqtruth.methods.accord.documents`). Sources are heard in one log-linear
@@ -192,7 +193,7 @@ def outcome(run: Run, state: State, tagger: Tagger | None = None) -> Outcome:
     return Outcome(
         labels, information(confusion, sums["prior"]), tagger=tagger,
         confusion=confusion.astype(np.float32), fitted=fitted,
-        reads=parts.facts.has_text, notes=run.notes(name, scores),
+        reads=parts.facts.has_text, notes=run.notes(state, name, scores),
         judged=within(sums, "judged") or None,
     )  # fmt: skip
 

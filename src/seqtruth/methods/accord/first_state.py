@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,17 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from seqtruth.data.crowd import Crowd
-from seqtruth.engine import Sums
-from seqtruth.errors import ConvergenceWarning
 from seqtruth.kernels.arrays import F32, F64
 from seqtruth.methods.accord.annotators import Population, Told, learn_population
 from seqtruth.methods.accord.gaps import claim_counts, coverage_of
 from seqtruth.methods.accord.opinions import Model, mean_opinion
+from seqtruth.methods.accord.options import CAUTIOUS
 from seqtruth.methods.accord.remembering import SEQUENTIAL_SUMS
+from seqtruth.methods.accord.sequences import learn_sequences
 from seqtruth.methods.accord.state import tells_sequences
-from seqtruth.methods.bayes.bsc import BSCSeq
-from seqtruth.methods.bayes.sequence_model import majority
-from seqtruth.methods.loop import Rules, State, iterate
+from seqtruth.methods.loop import State
 
 if TYPE_CHECKING:
     from seqtruth.methods.accord.run import Run
@@ -41,8 +38,12 @@ def first_state(run: Run) -> State:
     rows = _with_start(population.transition, run.crowd.scheme.outside)
     models = {"confusion": Model(population.table, rows)}
     if tells_sequences(run.crowd):
-        models["sequential"], sums = _sequential(run)
-        state |= {f"sums/{k}": sums[k] for k in SEQUENTIAL_SUMS}
+        found = learn_sequences(run)
+        models["sequential"] = found.model
+        if found.cautious is not None:
+            models[CAUTIOUS] = found.cautious
+        state |= {f"sums/{k}": found.sums[k] for k in SEQUENTIAL_SUMS}
+        state["sums/strength"] = np.array([found.strength])
     for name, model in models.items():
         state |= {f"{name}/{k}": v for k, v in model._asdict().items()}
     if run.hears:
@@ -80,24 +81,6 @@ def _first_targets(run: Run, state: State, population: Population) -> F32:
         targets[:, outside] = 1.0
     targets[told.marked.at] = population.posterior
     return targets
-
-
-def _sequential(run: Run) -> tuple[Model, Sums]:
-    """BSC-seq, its tables weighed by the share of a witness, and what they were made from."""
-    method, task = run.method, run.task._replace(parts=run.parts)
-    model = BSCSeq(
-        reliability=method.reliability, reliability_strength=method.reliability_strength
-    ).model(task)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        begin = partial(model.start, majority(task))
-        rules = Rules(100, 1e-6, "lower bound", False)
-        state, _ = iterate(begin, model.advance, rules, model.schema)
-    tables = model.tables(state)
-    assert tables.transition is not None
-    weight = run.told.copies.weight[:, None, None, None]
-    rows = np.vstack([tables.transition, tables.start])
-    return Model(tables.annotators * weight, rows), model.expect(state)
 
 
 def _with_start(transition: F64, outside: int) -> F64:

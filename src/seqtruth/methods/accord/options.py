@@ -19,6 +19,8 @@ HEARD = "+predictor"
 GAPS = "annotators, gaps" + HEARD
 #: What comes before it where the label chain is not heard.
 UNCHAINED = ", no chain"
+#: The model by which the sequential one is compared with others (:mod:`~seqtruth.methods.accord.sequences`).
+CAUTIOUS = "cautious"
 #: Weight of the sequential model in each mixture, the even one first.
 MIXTURES = {"both": 0.5, "both, mostly confusion": 0.25, "both, mostly sequential": 0.75}
 

@@ -49,7 +49,8 @@ def fitted_of(
     if not name.startswith("sequential"):
         sums |= {part: state[f"population/{part}"] for part in ("counts", "transition", "prior")}
     if name.startswith(("sequential", "both")):
-        sums |= {f"sequential/{part}": state[f"sums/{part}"] for part in SEQUENTIAL_SUMS}
+        parts = (*SEQUENTIAL_SUMS, "strength")
+        sums |= {f"sequential/{part}": state[f"sums/{part}"] for part in parts}
     if name == GAPS:
         sums["gap_shift"] = run.gap_shift(state)
     if lines is not None:

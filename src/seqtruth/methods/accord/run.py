@@ -43,6 +43,7 @@ from seqtruth.methods.accord.opinions import (
     vote,
 )
 from seqtruth.methods.accord.options import (
+    CAUTIOUS,
     GAPS,
     HEARD,
     UNCHAINED,
@@ -255,7 +256,7 @@ class Run:
     # --- options ---------------------------------------------------------------------------------
 
     def options(self, state: State) -> dict[str, Opinion]:
-        """The ways to choose labels, by name, but for mixtures of them."""
+        """The ways to choose labels, by name, but for mixtures of them; as they are compared."""
         if self.told.marked.places < FEW:
             return {"vote": vote(self.told)}
         alone = self.alone(population_of(state))
@@ -269,9 +270,10 @@ class Run:
         found = {"annotators": alone}
         if not self.judged:
             return found
-        found |= {name: self._unaided(state, name).opinion for name in self._models(state)}
+        twins = self._twins(state)
+        found |= {name: self._unaided(state, twin).opinion for name, twin in twins.items()}
         if self.hears:
-            found |= {n + HEARD: self._settled(state, n).opinion for n in self._models(state)}
+            found |= {name + HEARD: self._settled(state, t).opinion for name, t in twins.items()}
         return found
 
     def chosen(self, state: State) -> tuple[str, Opinion, dict[str, float]]:
@@ -292,15 +294,27 @@ class Run:
             # predictors know how labels follow each other: a chain must earn its place beside them
             free = name.removesuffix(HEARD) + UNCHAINED + HEARD
             for model in models_of(name):
-                settled = self._settled(state, model, chained=False)
+                settled = self._settled(state, self._twins(state)[model], chained=False)
                 found[model + UNCHAINED + HEARD] = settled.opinion
             scores[free] = self.judge.f1(mixed(free, found))
             name = free if scores[free] >= scores[name] - STEP else name
         log.info("chosen: %s", name)
+        if f"{CAUTIOUS}/table" in state and "sequential" in models_of(name):
+            found["sequential" + name.removeprefix(without_sources(name))] = self._heard(
+                state, name
+            )
         return name, mixed(name, found), scores
 
-    def _models(self, state: State) -> list[str]:
-        return [name for name in ("confusion", "sequential") if f"{name}/table" in state]
+    def _twins(self, state: State) -> dict[str, str]:
+        """The models of the annotators, and by which each is compared with others."""
+        twins = {name: name for name in ("confusion", "sequential") if f"{name}/table" in state}
+        return twins | ({"sequential": CAUTIOUS} if f"{CAUTIOUS}/table" in state else {})
+
+    def _heard(self, state: State, name: str) -> Opinion:
+        """The sequential model beside what an option hears."""
+        if not name.endswith(HEARD):
+            return self._unaided(state, "sequential").opinion
+        return self._settled(state, "sequential", chained=UNCHAINED not in name).opinion
 
     def _settled(self, state: State, name: str, chained: bool = True) -> Settled:
         """A model of the annotators with the predictors beside it."""
@@ -331,7 +345,10 @@ class Run:
     def base(self, state: State) -> str:
         """The annotator model whose labels taggers learn from: the sequential one, which leaves more in
         doubt, unless annotators foretell that the other is better."""
-        scores = {n: self.judge.f1(self._unaided(state, n).opinion) for n in self._models(state)}
+        scores = {
+            name: self.judge.f1(self._unaided(state, twin).opinion)
+            for name, twin in self._twins(state).items()
+        }
         sequential = scores.get("sequential", -1.0) >= scores["confusion"] - STEP
         return "sequential" if sequential else "confusion"
 
@@ -378,11 +395,13 @@ class Run:
         a = pseudo_counts(counts, self.told)
         return np.asarray(a / a.sum(axis=-1, keepdims=True))
 
-    def notes(self, name: str, scores: dict[str, float]) -> dict[str, Any]:
+    def notes(self, state: State, name: str, scores: dict[str, float]) -> dict[str, Any]:
         """What was decided, for the result's provenance."""
         found: dict[str, Any] = {"chosen": name}
         if scores:
             found["leave_one_out_f1"] = {k: round(v, 4) for k, v in scores.items()}
+        if "sequential" in models_of(name):
+            found["prior_of_sequences"] = round(float(state["sums/strength"][0]), 4)
         found["copies"] = [group.to_dict() for group in self.told.copies.groups]
         if self.readings:
             found["readings_of_O"] = {k: round(v, 4) for k, v in self.readings.items()}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from seqtruth.data.crowd import Crowd
 from seqtruth.methods.accord.annotators import Population
+from seqtruth.methods.accord.options import CAUTIOUS
 from seqtruth.methods.accord.remembering import SEQUENTIAL_SUMS
 from seqtruth.methods.loop import State
 from seqtruth.schema import Column, Schema
@@ -46,10 +48,16 @@ def state_schema(run: Run) -> Schema:
         columns["confusion/chain"] = chain
         if tells_sequences(run.crowd):
             shape = ("annotators", *["labels"] * 3)
-            columns |= {"sequential/table": Column("float64", shape), "sequential/chain": chain}
+            table = Column("float64", shape)
+            columns |= {"sequential/table": table, "sequential/chain": chain}
+            columns |= {
+                f"{CAUTIOUS}/table": replace(table, optional=True),
+                f"{CAUTIOUS}/chain": replace(chain, optional=True),
+            }
             sums = (shape, ("labels",), ("labels", "labels"))
             for name, size in zip(SEQUENTIAL_SUMS, sums, strict=True):
                 columns[f"sums/{name}"] = Column("float64", size, 0.0)
+            columns["sums/strength"] = Column("float64", (1,), 1e-9)
     if run.gaps.any():
         columns["coverage"] = Column("float64", ("types",), 0.0, 1.0)
     if run.teaches:

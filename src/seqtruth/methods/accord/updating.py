@@ -186,16 +186,17 @@ def _sequential(
 ) -> tuple[dict[str, np.ndarray], F64]:
     """Sums and log table of the sequential model."""
     sums = {name: fitted.sums[f"sequential/{name}"] for name in SEQUENTIAL_SUMS}
+    strength = float(fitted.sums.get("sequential/strength", np.ones(1))[0])
     old, new = (
-        _sequential_on(crowd, known, told)
+        _sequential_on(crowd, known, told, strength)
         for crowd, known in (change.old_part(change.touched), change.new_part(change.touched))
     )
     sums, _, tables = exchanged(sums, old, new, settled_state(new, sums))
     return sums, tables.annotators
 
 
-def _sequential_on(crowd: Crowd, known: Tags | None, told: Remembered) -> CrowdHMM:
-    method = BSCSeq(reliability_strength=told.strength)
+def _sequential_on(crowd: Crowd, known: Tags | None, told: Remembered, strength: float) -> CrowdHMM:
+    method = BSCSeq(strength=strength, reliability_strength=told.strength)
     return CrowdHMM(
         crowd, method.worker_model_of(crowd.n_labels), known, told.accuracy, chain=method.chain
     )

@@ -41,6 +41,7 @@ class BSC(Seeded):
     base : prior pseudo-counts of every outcome of an annotator.
     diagonal : further pseudo-counts of being right; None: for ``seq`` two thirds of the number of
         tags, for the others ``base`` times one more than that number.
+    strength : factor of both: how much the prior weighs beside what annotators said.
     begin : factor of ``diagonal`` for tags that begin a span (``seq``).
     stray : share of ``diagonal`` spread over all legal tags where the true one is forbidden after
         the annotator's own previous tag (``seq``).
@@ -84,6 +85,7 @@ class BSC(Seeded):
     text_features: bool = False
     base: float = 1.5
     diagonal: float | None = None
+    strength: float = 1.0
     begin: float = 5.0
     stray: float = 1.0
     rare: float = 0.1
@@ -97,8 +99,9 @@ class BSC(Seeded):
     def __post_init__(self) -> None:
         check_reliability(self.reliability, self.reliability_strength)
         check_positive(
-            max_iter=self.max_iter, base=self.base, rare=self.rare, chain=self.chain, word=self.word
-        )
+            max_iter=self.max_iter, base=self.base, strength=self.strength, rare=self.rare,
+            chain=self.chain, word=self.word,
+        )  # fmt: skip
         if self.worker_model not in ANNOTATOR_MODELS:
             raise ParameterError(
                 f"worker_model must be one of {', '.join(ANNOTATOR_MODELS)}",
@@ -137,11 +140,12 @@ class BSC(Seeded):
         if diagonal is None:
             per_tag = 2 / 3 if self.worker_model == "seq" else self.base
             diagonal = per_tag * (n_labels + (self.worker_model != "seq"))
+        base, diagonal = self.strength * self.base, self.strength * diagonal
         if self.worker_model == "seq":
             return Sequential(
-                self.base, diagonal, self.reliability_strength, self.rare, self.begin, self.stray
+                base, diagonal, self.reliability_strength, self.rare, self.begin, self.stray
             )
-        return ANNOTATOR_MODELS[self.worker_model](self.base, diagonal, self.reliability_strength)
+        return ANNOTATOR_MODELS[self.worker_model](base, diagonal, self.reliability_strength)
 
 
 @dataclass(frozen=True, kw_only=True)
