@@ -37,7 +37,7 @@ Draw = Callable[[Labelled, np.random.Generator], Labelled]
 def some_documents(n: int) -> Draw:
     def draw(both: Labelled, rng: np.random.Generator) -> Labelled:
         of = np.asarray(both[0].corpus.sentence_document)
-        return _only(both, np.isin(of, rng.permutation(np.unique(of))[:n]))
+        return only(both, np.isin(of, rng.permutation(np.unique(of))[:n]))
 
     return draw
 
@@ -46,7 +46,7 @@ def some_sentences(n: int) -> Draw:
     def draw(both: Labelled, rng: np.random.Generator) -> Labelled:
         kept = np.zeros(both[0].n_sentences, np.bool_)
         kept[rng.permutation(len(kept))[:n]] = True
-        return _only(both, kept)
+        return only(both, kept)
 
     return draw
 
@@ -61,7 +61,7 @@ def some_annotators(n: int, among: int | None = None) -> Draw:
         pool = names if among is None else names[np.argsort(-rows)][:among]
         chosen = set(rng.permutation(pool)[:n].tolist())
         some = crowd.select_annotators([name for name in crowd.annotators if name in chosen])
-        return _only((some, gold), some.covered)
+        return only((some, gold), some.covered)
 
     return draw
 
@@ -83,12 +83,12 @@ def some_labels(n: int) -> Draw:
             crowd.row_annotator[rows], crowd.tags[gather(crowd.row_offsets, rows)[1]],
             crowd.scheme.kind,
         )  # fmt: skip
-        return _only((some, gold), some.covered)
+        return only((some, gold), some.covered)
 
     return draw
 
 
-def _only(both: Labelled, sentences: np.ndarray) -> Labelled:
+def only(both: Labelled, sentences: np.ndarray) -> Labelled:
     at = np.flatnonzero(sentences)
     return both[0][at], both[1][at]
 
@@ -135,7 +135,7 @@ def main() -> None:
         name, draws = CASES[case]
         if name not in sets and any((case, n) not in kept for n in range(options.draws)):
             crowd, gold, parts = load_set(name, options.data_dir)
-            sets[name] = _only((crowd, gold), parts[SETS[name][1]])
+            sets[name] = only((crowd, gold), parts[SETS[name][1]])
         rows = []
         for number in range(options.draws):
             if (case, number) not in kept:

@@ -78,7 +78,9 @@ def write_lone_page(work: Workshop, made: Section, about: str) -> list[Path]:
 
 def _command(work: Workshop, what: str) -> str:
     kept = " --kept" if work.kept_only else ""
-    how = "--quick" if work.quick else f"--seeds {work.seeds}"
+    how = "--quick" if work.quick else ""
+    if not work.quick or work.seeds > 1:
+        how = f"{how} --seeds {work.seeds}".strip()
     return f"seqtruth reproduce {what} {how}{kept}"
 
 

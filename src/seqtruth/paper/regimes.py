@@ -194,11 +194,8 @@ def _number(value: float) -> str:
 
 def write(work: Workshop, made: Section) -> list[Path]:
     """The page and its table as CSV; returns the paths, the page first."""
-    how = (
-        "One seed; methods that train a tagger are not run."
-        if work.quick
-        else (f"Mean of {work.seeds} seeds.")
-    )
+    how = "One seed" if work.seeds == 1 else f"Mean of {work.seeds} seeds"
+    how += "; methods that train a tagger are not run." if work.quick else "."
     about = (
         "Strict span F1 (conlleval) in per cent, no gold seen. Methods as they come: whose O is\n"
         "silence is found from the data. *Best other*: the best, also with every O a vote and with\n"

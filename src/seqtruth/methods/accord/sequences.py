@@ -60,15 +60,15 @@ def learn_sequences(run: Run) -> Sequences:
     here = run.task._replace(parts=run.parts)
     if not run.everything:
         sample = run.task.on(run.crowd, run.known)
-        strength = best_strength(lambda one: _f1(run, _learnt(run, sample, one)[0]))
+        strength = best_strength(lambda one: _f1(run, learn_with(run, sample, one)[0]))
         drawn = max(int(np.count_nonzero(run.crowd.tags >= 0)), 1)
         strength *= max(run.parts.facts.n_annotations / drawn, 1.0)
-        model, sums = _learnt(run, here, strength)
+        model, sums = learn_with(run, here, strength)
         return Sequences(model, None, sums, strength)
     tried: dict[float, tuple[Model, Sums]] = {}
 
     def score(strength: float) -> float:
-        tried[strength] = _learnt(run, here, strength)
+        tried[strength] = learn_with(run, here, strength)
         return _f1(run, tried[strength][0])
 
     strength = best_strength(score)
@@ -108,7 +108,7 @@ def _f1(run: Run, model: Model) -> float:
     return run.judge.f1(run.sources.settle(model, [], run.method.evidence or 1.0).opinion)
 
 
-def _learnt(run: Run, task: Task, strength: float) -> tuple[Model, Sums]:
+def learn_with(run: Run, task: Task, strength: float) -> tuple[Model, Sums]:
     """BSC-seq, its tables weighed by the share of a witness, and what they were made from."""
     method = run.method
     model = BSCSeq(
