@@ -18,7 +18,7 @@ from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import Spans, paint
 from seqtruth.io.assemble import offsets_of
 from seqtruth.io.growing import Growing, GrowingTexts, counting, string_array
-from seqtruth.io.text_batch import Batch, Cut, strings
+from seqtruth.io.text_batch import Batch, Cut, searched, strings
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
@@ -65,7 +65,13 @@ class CrowdColumns:
         #: row, token that was not seen
         self.silences = Growing(np.int32, 2)
 
-    def add(self, batch: Batch, cut: Cut, said: Said, first_document: int, name: str) -> None:
+    def foresee(self, times: float) -> None:
+        """Take room for so many times what there is."""
+        for column in vars(self).values():
+            if isinstance(column, Growing | GrowingTexts):
+                column.foresee(times)
+
+    def add(self, batch: Batch, cut: Cut, said: Said, first_document: int) -> None:
         """A batch of texts, cut, with what was said of them."""
         counts = np.diff(cut.sentences_of)
         self.documents.append(np.repeat(np.arange(len(counts)), counts) + first_document)
@@ -81,8 +87,8 @@ class CrowdColumns:
             if int(inside.max(initial=0)) > _MOST_SHORT:
                 column.widen(np.int32)
             column.append(inside)
-        self.texts.append(strings(batch, cut.sentence_starts, cut.sentence_ends, name))
-        self.tokens.append(strings(batch, cut.token_starts, cut.token_ends, name))
+        self.texts.append(strings(batch, cut.sentence_starts, cut.sentence_ends))
+        self.tokens.append(strings(batch, cut.token_starts, cut.token_ends))
         self._add_rows(cut, said, counts)
         self.n_sentences += len(lengths)
 
@@ -100,11 +106,8 @@ class CrowdColumns:
         self.row_sentence.append((sentence[kept] + self.n_sentences).astype(np.int32))
         self.row_annotator.append(annotator[opinion[kept]].astype(np.int32))
         who, start, end, node = said.spans.T
-        first, last = (
-            np.searchsorted(cut.token_starts, start),
-            np.searchsorted(cut.token_starts, end),
-        )
-        there = np.searchsorted(cut.tokens_of, first, "right") - 1
+        first, last = searched(cut.token_starts, start), searched(cut.token_starts, end)
+        there = searched(cut.tokens_of, first + 1) - 1
         zero = cut.tokens_of[there]
         columns = [row[to_row[who] + there], first - zero, last - zero, node]
         self.spans.append(np.stack(columns, axis=1).astype(np.int32))

@@ -55,7 +55,7 @@ class _Marks(NamedTuple):
     """``MarkColumns``."""
 
     data: U8
-    text_ends: I32
+    lengths: I32
     offset: I64
     rows: I32
     spans: I32
@@ -86,10 +86,14 @@ class TokenRecords(NamedTuple):
 
 
 class MarkRecords(NamedTuple):
-    """Records of texts, with ``spans`` (row, start, end, label); ``offset`` is a text's place, or -1."""
+    """Records of texts, with ``spans`` (row, start, end, label); ``offset`` is a text's place, or -1.
+
+    ``data`` is the texts as UTF-8, a line end behind each, and ``lengths`` their characters.
+    """
 
     common: Records
-    texts: Texts
+    data: U8
+    lengths: I32
     offset: I64
     spans: I32
 
@@ -112,17 +116,24 @@ class Blocks:
 
     def __init__(self, path: Path, kind: type[TokenRecords] | type[MarkRecords]) -> None:
         self.path, self.kind = path, kind
+        self._n_bytes = 0  # so far
         self._room: tuple[_Common, Any] | None = None
         self._n_records = 0  # so far; a record without an id is named by its number
 
     def __iter__(self) -> Iterator[Line | TokenRecords | MarkRecords]:
         for number, data in text_blocks(self.path, BLOCK):
+            self._n_bytes += len(data)
             if len(data) > _MOST:
                 for line in _singly(number, data):
                     self._n_records += 1
                     yield line
             else:
                 yield from self._parts(number, data)
+
+    @property
+    def times(self) -> float:
+        """How many times what was read the file has, packed ones aside."""
+        return max(1.0, self.path.stat().st_size / max(1, self._n_bytes))
 
     def _parts(self, number: int, data: bytes) -> Iterator[Line | TokenRecords | MarkRecords]:
         buffer = np.frombuffer(data, np.uint8)
@@ -204,9 +215,10 @@ def _token_records(common: Records, columns: _Tokens, state: I64) -> TokenRecord
 
 def _mark_records(common: Records, columns: _Marks, state: I64) -> MarkRecords:
     n = len(common.lines)
-    texts = _texts(columns.data, columns.text_ends[:n])
-    spans = columns.spans[: state[_ITEMS]].copy()
-    return MarkRecords(common, texts, columns.offset[:n].copy(), spans)
+    return MarkRecords(
+        common, columns.data[: state[_DATA_BYTES]].copy(), columns.lengths[:n].copy(),
+        columns.offset[:n].copy(), columns.spans[: state[_ITEMS]].copy(),
+    )  # fmt: skip
 
 
 def _texts(data: U8, ends: I32) -> Texts:

@@ -27,7 +27,7 @@ _WIDE_END = re.compile(
     rf"[{WIDE_ENDS}](?<![{WIDE_ENDS}][{WIDE_ENDS}])[{WIDE_ENDS}]*+[{_CLOSERS}]*+\s*+(?=\S)"
 )
 #: Characters at which a line may end, and a page.
-BREAKS = tuple(map(ord, "\n\r\u2028\u2029\x85\f"))
+BREAKS = "\n\r\u2028\u2029\x85\f"
 _BLANK_LINE = re.compile(r"\n[^\S\n]*(?:\n\s*)+|\r[^\S\r]*(?:\r\s*)+|[\u2029\f]\s*")
 _LINE = re.compile(r"(?:\r\n|[\n\r\u2028\u2029\x85])\s*")
 #: More letters than this before a full stop are no abbreviation.

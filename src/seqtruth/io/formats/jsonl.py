@@ -46,9 +46,10 @@ def read_jsonl(
     cutting = Cutting(split, overlap, scheme=scheme)
     texts = TextReader(str(path), cutting)
     try:
-        for part in Blocks(path, MarkRecords):
+        blocks = Blocks(path, MarkRecords)
+        for part in blocks:
             if isinstance(part, MarkRecords):
-                texts.add_records(part)
+                texts.add_records(part, blocks.times)
             elif isinstance(part, Line):
                 texts.add(part)
         return texts.crowd(cutting)

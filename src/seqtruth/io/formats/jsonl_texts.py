@@ -25,10 +25,14 @@ from seqtruth.io.formats.jsonl_records import (
 )
 from seqtruth.io.from_documents import CrowdBuilder, Cutting
 from seqtruth.io.json_blocks import Line, MarkRecords, strings_of
-from seqtruth.io.marked_texts import MarkedTexts, plain_ones
+from seqtruth.io.longtable.codes import in_order_of_appearance
+from seqtruth.io.marked_texts import MarkedTexts
 from seqtruth.io.records import given_twice
-from seqtruth.io.text_batch import batch_of
+from seqtruth.io.text_batch import batch_of_bytes
 from seqtruth.io.text_spans import tidy_span
+
+#: A little more than what is foreseen, so that nothing has to be moved for the last few.
+_ROOM = 1.02
 
 
 class TokensError(Exception):
@@ -57,46 +61,53 @@ class TextReader:
         if "text" not in record:
             raise neither(record, where)
         text = field_in(record, "text", str, where)
-        self._enter(id, line.number)
+        self._enter([id], [line.number])
         self.builder.add(_document(self.builder, id, text, annotations, where))
         self.documents.append(document)
         offset = record.get("offset")
         self.offsets.append(offset if type(offset) is int and offset >= 0 and document else -1)
 
-    def add_records(self, records: MarkRecords) -> None:
-        """Take records in columns; those whose marks are not plain go one by one."""
+    def add_records(self, records: MarkRecords, times: float = 1.0) -> None:
+        """Take records in columns; those whose marks are not plain go one by one.
+
+        Parameters
+        ----------
+        times : how many times as many there may be in all.
+        """
         common = records.common
         names = [*common.names, ""]
         for number in np.flatnonzero(common.schemes >= 0).tolist():
             where = f"{self.name}:{common.lines[number]}"
             self.scheme = self.scheme or scheme_in({"scheme": names[common.schemes[number]]}, where)
         annotator = np.zeros(len(names), np.int64)
-        for code in dict.fromkeys(common.rows[:, 1].tolist()):
+        for code in in_order_of_appearance(common.rows[:, 1], len(names)):
             annotator[code] = self.builder.announce(names[code])
         node = np.zeros(len(names), np.int64)
-        for code in dict.fromkeys(records.spans[:, 3].tolist()):
+        for code in in_order_of_appearance(records.spans[:, 3], len(names)):
             node[code] = self.builder.overlaps.node(names[code])
         seen = common.rows[:, 0] >= 0
         opinions = np.stack([common.rows[seen, 0], annotator[common.rows[seen, 1]]], axis=1)
         spans = records.spans.astype(np.int64)
         spans[:, 0] = (np.cumsum(seen) - 1)[spans[:, 0]]
         spans[:, 3] = node[spans[:, 3]]
-        texts = MarkedTexts(strings_of(common.ids), strings_of(records.texts), opinions, spans)
-        self._check_once(texts.ids, common.lines.tolist())
-        batch = batch_of(texts.texts)
-        plain = plain_ones(texts, batch)
+        batch = batch_of_bytes(records.data, records.lengths)
+        texts = MarkedTexts(strings_of(common.ids), batch, opinions, spans)
+        lines = common.lines.tolist()
+        self._check_once(texts.ids, lines)
+        plain = texts.plain_ones()
         borders = np.flatnonzero(np.diff(plain)) + 1
         for first, last in pairwise([0, *borders.tolist(), len(plain)]):
-            for number in range(first, last):
-                self._enter(texts.ids[number], int(common.lines[number]))
+            self._enter(texts.ids[first:last], lines[first:last])
             if plain[first]:
-                self.builder.add_plain(texts.part(first, last), None if len(borders) else batch)
+                self.builder.add_plain(texts.part(first, last))
                 continue
             for number in range(first, last):
                 self.builder.add(self._document(texts, records, number))
+        if times > 1 and len(self.lines) == len(lines):
+            self.builder.foresee(_ROOM * times)
         self.documents += [names[code] for code in common.documents.tolist()]
-        told = np.where(common.documents >= 0, records.offset, -1)
-        self.offsets += told.tolist()
+        named = np.fromiter(map(bool, names), np.bool_, len(names))
+        self.offsets += np.where(named[common.documents], records.offset, -1).tolist()
 
     def _document(self, texts: MarkedTexts, records: MarkRecords, number: int) -> Document:
         """One record of columns as if it were read by itself."""
@@ -109,7 +120,8 @@ class TextReader:
                 for _, start, end, label in records.spans[a:b].tolist()
             ]
         where = f"{self.name}:{records.common.lines[number]}"
-        return _document(self.builder, texts.ids[number], texts.texts[number], annotations, where)
+        text = texts.batch.text_of(number)
+        return _document(self.builder, texts.ids[number], text, annotations, where)
 
     def _check_once(self, ids: Sequence[str], lines: Sequence[int]) -> None:
         """Raise where an id stands twice among these."""
@@ -121,12 +133,13 @@ class TextReader:
                 raise given_twice(id, f"{self.name}:{line}", f"{self.name}:{first[id]}")
             first[id] = line
 
-    def _enter(self, id: str, line: int) -> None:
-        first = self.builder.number_of(id)
-        if first is not None:
-            where = f"{self.name}:{line}"
-            raise given_twice(id, where, f"{self.name}:{self.lines[first]}")
-        self.lines.append(line)
+    def _enter(self, ids: Sequence[str], lines: Sequence[int]) -> None:
+        """Note the lines of records; raises where an id was there before."""
+        if found := self.builder.first_known(ids):
+            here, first = found
+            where, before = f"{self.name}:{lines[here]}", f"{self.name}:{self.lines[first]}"
+            raise given_twice(ids[here], where, before)
+        self.lines += lines
 
     def crowd(self, cutting: Cutting) -> Crowd:
         """All records."""

@@ -106,8 +106,10 @@ const Kernel TABLE[] = {
     NUMBER_KERNEL(mark_numbers),
     NUMBER_KERNEL(read_columns),
     PLAIN_KERNEL(read_token_lines),
+    PLAIN_KERNEL(mark_kinds),
     PLAIN_KERNEL(find_tokens),
-    PLAIN_KERNEL(encode_stretches),
+    PLAIN_KERNEL(copy_stretches),
+    PLAIN_KERNEL(search_near),
     PLAIN_KERNEL(read_span_lines),
 };
 
