@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from seqtruth.errors import InputError
 from seqtruth.io.documents import Document
 from seqtruth.io.sentences import SPLITS, split_text
-from seqtruth.io.text_batch import Given, batch_of, cut, searched, strings
+from seqtruth.io.text_batch import Given, batch_of, cut, strings
 from seqtruth.io.tokens import tokenise
 
 #: Pieces of texts in many scripts, with what is hard about them.
@@ -93,12 +93,6 @@ def test_a_part_of_a_batch_is_the_batch_of_its_texts(
     assert [part.text_of(n) for n in range(last - first)] == given_[first:last]
     for name in ("data", "kinds", "starts", "ends"):
         assert getattr(part, name).tolist() == getattr(wanted, name).tolist()
-
-
-@given(st.lists(st.integers(0, 50)), st.lists(st.integers(-1, 51)))
-def test_places_are_found_as_numpy_finds_them(column: list[int], wanted: list[int]) -> None:
-    ordered, places = np.sort(np.array(column, np.int64)), np.array(wanted, np.int64)
-    assert searched(ordered, places).tolist() == np.searchsorted(ordered, places).tolist()
 
 
 def test_half_a_surrogate_pair_is_no_text() -> None:

@@ -18,7 +18,8 @@ from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import Spans, paint
 from seqtruth.io.assemble import offsets_of
 from seqtruth.io.growing import Growing, GrowingTexts, counting, string_array
-from seqtruth.io.text_batch import Batch, Cut, searched, strings
+from seqtruth.io.text_batch import Batch, Cut, strings
+from seqtruth.kernels.native import call
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
@@ -105,12 +106,9 @@ class CrowdColumns:
         row = np.cumsum(kept) - 1 + self.n_rows
         self.row_sentence.append((sentence[kept] + self.n_sentences).astype(np.int32))
         self.row_annotator.append(annotator[opinion[kept]].astype(np.int32))
-        who, start, end, node = said.spans.T
-        first, last = searched(cut.token_starts, start), searched(cut.token_starts, end)
-        there = searched(cut.tokens_of, first + 1) - 1
-        zero = cut.tokens_of[there]
-        columns = [row[to_row[who] + there], first - zero, last - zero, node]
-        self.spans.append(np.stack(columns, axis=1).astype(np.int32))
+        spans = np.empty(said.spans.shape, np.int32)
+        call("place_spans", cut.token_starts, cut.tokens_of, to_row, row, said.spans, spans)
+        self.spans.append(spans)
         who, token = said.unseen.T
         there = np.searchsorted(cut.tokens_of, token, "right") - 1
         columns = [row[to_row[who] + there], token - cut.tokens_of[there]]

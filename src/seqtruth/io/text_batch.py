@@ -171,7 +171,7 @@ def cut(batch: Batch, given: Given, split: str, cuts: I64, hulls: tuple[I64, I64
     if odd.any():
         starts, ends, solid = _with_odd(batch, given, odd, cuts, (starts, ends))
         hulls = (np.concatenate([hulls[0], solid[0]]), np.concatenate([hulls[1], solid[1]]))
-    starts, ends = _cut_further(starts, ends, cuts)
+    starts, ends = _cut_further(batch, starts, ends, cuts)
     first, last, of = _sentences(batch, given, split, hulls)
     tokens_of = np.concatenate([np.searchsorted(starts, first), [len(starts)]])
     return Cut(starts, ends, tokens_of, first, last, of)
@@ -221,24 +221,17 @@ def _with_odd(
     return starts[order], ends[order], (held[:, 0], held[:, 1])
 
 
-def _cut_further(starts: I64, ends: I64, cuts: I64) -> tuple[I64, I64]:
-    """Tokens cut at these places, as far as they lie inside one."""
-    if not len(cuts) or not len(starts):
+def _cut_further(batch: Batch, starts: I64, ends: I64, cuts: I64) -> tuple[I64, I64]:
+    """Tokens cut at these places, as far as they lie inside one; those of odd texts are cut already."""
+    joined = batch.kinds > _OTHER
+    cuts = cuts[joined[cuts] & joined[cuts - 1]]
+    if not len(cuts):
         return starts, ends
-    before = searched(starts, cuts) - 1
-    inside = (before >= 0) & (cuts < ends[before])
-    if not inside.any():
-        return starts, ends
-    cuts = np.unique(cuts[inside])
+    cuts = np.unique(cuts)
     token = np.searchsorted(starts, cuts)
+    inside = (token > 0) & (cuts < ends[token - 1])
+    token, cuts = token[inside], cuts[inside]
     return np.insert(starts, token, cuts), np.insert(ends, token - 1, cuts)
-
-
-def searched(column: I64, wanted: I64) -> I64:
-    """As ``np.searchsorted``, and faster where what is wanted is nearly in order."""
-    found = np.empty(len(wanted), np.int64)
-    call("search_near", column, wanted, found)
-    return found
 
 
 def _sentences(

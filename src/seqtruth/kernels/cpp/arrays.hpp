@@ -137,6 +137,9 @@ INLINE void copy_bytes(const U8& from, int64_t first, int64_t size, const Out<ui
         for (int64_t i = 0; i < size; i++) to[at + i] = from[first + i];
 }
 
+// One in every byte of a word.
+constexpr uint64_t EACH_BYTE = 0x0101010101010101ULL;
+
 // Scores closer than this are ties, so that the order of a sum cannot pick the winner.
 constexpr double SCORE_TIE = 1e-9;
 

@@ -99,14 +99,13 @@ struct JsonCursor {
     // Bytes of a string up to its end or what else has to be looked at, eight at once while there is room; returns where
     // they end in `out`.
     INLINE int64_t plain_bytes(const Out<uint8_t>& out, int64_t to) {
-        constexpr uint64_t EACH = 0x0101010101010101ULL;
         const U8 from = buffer;
         int64_t i = at;
         for (; i + 8 <= from.size() && to + 8 <= out.size(); i += 8, to += 8) {
-            const uint64_t word = from.word(i), quotes = word ^ EACH * '"', slashes = word ^ EACH * '\\';
+            const uint64_t word = from.word(i), quotes = word ^ EACH_BYTE * '"', slashes = word ^ EACH_BYTE * '\\';
             // the lowest bit found is right; those above it may be borrows
-            const uint64_t found = (((quotes - EACH) & ~quotes) | ((slashes - EACH) & ~slashes) |
-                                    ((word - EACH * 0x20) & ~word)) & EACH * 0x80;
+            const uint64_t found = (((quotes - EACH_BYTE) & ~quotes) | ((slashes - EACH_BYTE) & ~slashes) |
+                                    ((word - EACH_BYTE * 0x20) & ~word)) & EACH_BYTE * 0x80;
             out.set_word(to, word);
             if (found) {
                 const int64_t n = __builtin_ctzll(found) >> 3;
@@ -167,7 +166,7 @@ Key key_of(JsonCursor& in) {
     in.need('"');
     int found = OTHER_KEY;
     for (int k = 0; in.good && k < OTHER_KEY; k++)
-        if (in.word(words[k])) {
+        if (uint8_t(words[k][0]) == in.next() && in.word(words[k])) {
             found = k;
             break;
         }

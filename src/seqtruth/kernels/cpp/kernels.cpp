@@ -109,7 +109,7 @@ const Kernel TABLE[] = {
     PLAIN_KERNEL(mark_kinds),
     PLAIN_KERNEL(find_tokens),
     PLAIN_KERNEL(copy_stretches),
-    PLAIN_KERNEL(search_near),
+    PLAIN_KERNEL(place_spans),
     PLAIN_KERNEL(read_span_lines),
 };
 

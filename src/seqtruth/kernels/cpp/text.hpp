@@ -7,7 +7,7 @@ namespace {
 
 enum Kind : uint8_t { BREAK_KIND, BLANK_KIND, OTHER_KIND, POINT_KIND, LETTER_KIND, DIGIT_KIND, UNSPACED_KIND, COMPLEX_KIND };
 
-constexpr uint64_t HIGH_BITS = 0x8080808080808080ULL;
+constexpr uint64_t HIGH_BITS = EACH_BYTE * 0x80;
 
 // Whether a byte goes on with the character before it.
 INLINE bool goes_on(uint8_t byte) { return (byte & 0xC0) == 0x80; }
@@ -28,7 +28,17 @@ int64_t mark_kinds(U8 data, U8 table, Out<uint8_t> kinds) {
     return n;
 }
 
-INLINE bool in_word(uint8_t kind) { return kind == LETTER_KIND || kind == DIGIT_KIND; }
+INLINE bool in_word(uint8_t kind) { return (kind & ~1) == LETTER_KIND; }  // or a digit
+
+// Where letters and digits end that begin at a place; the last character is blank.
+INLINE int64_t word_end(const U8& kinds, int64_t i) {
+    for (; i + 8 <= kinds.size(); i += 8) {
+        const uint64_t others = (kinds.word(i) ^ EACH_BYTE * LETTER_KIND) & EACH_BYTE * 0xFE;
+        if (others) return i + (__builtin_ctzll(others) >> 3);
+    }
+    while (in_word(kinds[i])) i++;
+    return i;
+}
 
 // Where a number ends whose first digits end at `end`: points and commas between digits belong to it, unless a letter
 // follows that is a token of its own.
@@ -53,12 +63,13 @@ int64_t find_tokens(U8 kinds, Out<int64_t> starts, Out<int64_t> ends) {
             i++;
             continue;
         }
-        starts[n] = i++;
-        if (in_word(kind)) {
-            bool digits = kind == DIGIT_KIND;
-            for (; in_word(kinds[i]); i++) digits = digits && kinds[i] == DIGIT_KIND;
-            if (digits) i = number_end(kinds, i);
-        }
+        starts[n] = i;
+        if (kind == DIGIT_KIND)
+            while (kinds[i] == DIGIT_KIND) i++;
+        if (in_word(kinds[i]))
+            i = word_end(kinds, i);
+        else
+            i = kind == DIGIT_KIND ? number_end(kinds, i) : i + 1;
         ends[n++] = i;
     }
     return n;
@@ -80,7 +91,13 @@ struct CharacterWalk {
     U8 data;
     int64_t byte = 0, character = 0;
 
+    // The byte at which a character begins that does not lie before the last one asked for.
     INLINE int64_t to(int64_t wanted) {
+        const int64_t steps = wanted - character;
+        if (steps < 8 && byte + 8 <= data.size() && !(data.word(byte) & HIGH_BITS & ((uint64_t(1) << 8 * steps) - 1))) {
+            character = wanted;
+            return byte += steps;
+        }
         while (wanted - character >= 8 && byte + 8 <= data.size()) {
             character += 8 - count_going_on(data.word(byte));
             byte += 8;
@@ -107,25 +124,37 @@ int64_t copy_stretches(U8 data, I64 starts, I64 ends, Out<int32_t> sizes, Out<ui
     return to;
 }
 
-// As NumPy's searchsorted for `wanted` that are nearly in order: each is looked for from where the last was found.
-void search_near(I64 column, I64 wanted, Out<int64_t> found) {
+// How many numbers of an ordered column are less than a value, looked for from a guess.
+INLINE int64_t count_less(const I64& column, int64_t value, int64_t guess) {
     const int64_t n = column.size();
-    int64_t at = 0;
-    for (int64_t k = 0; k < wanted.size(); k++) {
-        const int64_t value = wanted[k];
-        int64_t low = at - 1, high = at, step = 1;  // between these it is: column[low] < value <= column[high]
-        if (at < n && column[at] < value) {
-            for (low = at, high = at + 1; high < n && column[high] < value; step *= 2) low = high, high += step;
-            high = least(high, n);
-        } else {
-            for (; low >= 0 && column[low] >= value; step *= 2) high = low, low -= step;
-            low = most(low, int64_t(-1));
-        }
-        while (high - low > 1) {
-            const int64_t middle = (low + high) / 2;
-            (column[middle] < value ? low : high) = middle;
-        }
-        found[k] = at = high;
+    int64_t low = guess - 1, high = guess, step = 1;  // column[low] < value <= column[high], in the end
+    if (guess < n && column[guess] < value) {
+        for (low = guess, high = guess + 1; high < n && column[high] < value; step *= 2) low = high, high += step;
+        high = least(high, n);
+    } else {
+        for (; low >= 0 && column[low] >= value; step *= 2) high = low, low -= step;
+        low = most(low, int64_t(-1));
+    }
+    while (high - low > 1) {
+        const int64_t middle = (low + high) / 2;
+        (column[middle] < value ? low : high) = middle;
+    }
+    return high;
+}
+
+// Spans (opinion, start, end, node) of characters as (row, first token, token after the last, node), tokens counted in
+// their sentence; those of an opinion lie near each other. `first_row` is the row of an opinion's text in sentence 0, if
+// all sentences had one, and `rows` the numbers of those rows that there are.
+void place_spans(I64 token_starts, I64 tokens_of, I64 first_row, I64 rows, In<int64_t, 2> spans, Out<int32_t, 2> out) {
+    int64_t first = 0, sentence = 0;
+    for (int64_t k = 0; k < spans.size(); k++) {
+        first = count_less(token_starts, spans(k, 1), first);
+        sentence = count_less(tokens_of, first + 1, sentence);
+        const int64_t zero = tokens_of[sentence - 1];
+        out(k, 0) = int32_t(rows[first_row[spans(k, 0)] + sentence - 1]);
+        out(k, 1) = int32_t(first - zero);
+        out(k, 2) = int32_t(count_less(token_starts, spans(k, 2), first) - zero);
+        out(k, 3) = int32_t(spans(k, 3));
     }
 }
 
