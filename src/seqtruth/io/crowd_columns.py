@@ -123,7 +123,7 @@ class CrowdColumns:
         if split:
             within = self.numbers.whole() + 1
             numbers = counting(int(within.max(initial=0)) + 1).take(_int_array(within))
-            ids = pc.binary_join_element_wise(names, numbers, pa.scalar("#", pa.large_string()))
+            ids = pc.binary_join_element_wise(names, numbers, string_array("#")[0])
         return Corpus(
             offsets_of(self.lengths.whole()), ids, self.tokens.whole(), tuple(documents),
             document, self.texts.whole(),

@@ -110,7 +110,7 @@ class GrowingTexts:
 
 
 def string_array(strings: Iterable[str]) -> pa.Array:
-    """Strings as a column; ``pa.array`` would load pandas first, where it is installed."""
+    """Strings as a column; ``pa.array`` and ``pa.scalar`` would load pandas first, where it is installed."""
     found = GrowingTexts()
     found.extend(list(strings))
     return found.whole()

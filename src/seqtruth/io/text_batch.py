@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -21,11 +21,14 @@ from seqtruth.errors import InputError
 from seqtruth.io.documents import Extents
 from seqtruth.io.sentences import (
     BREAKS,
+    LONG_WORD,
+    LONGEST_WORD,
     WIDE_ENDS,
+    is_shortened,
     line_borders,
     merged_blanks,
     paragraph_borders,
-    sentence_ends,
+    signs_of,
     source_borders,
 )
 from seqtruth.io.tokens import UNSPACED, is_complex, tokenise
@@ -34,7 +37,9 @@ from seqtruth.kernels.native import call
 I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 #: Kinds of characters, see :func:`_kind`; the first two are blank.
-_BREAK, _BLANK, _OTHER, _POINT, _LETTER, _DIGIT, _UNSPACED_LETTER, _COMPLEX, _UNKNOWN = range(9)
+_BREAK, _BLANK, _OTHER, _POINT, _LETTER, _DIGIT, _UNSPACED_LETTER, _COMPLEX = range(8)
+#: Stands in a table for what is not known yet.
+_UNKNOWN = 255
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
@@ -115,24 +120,34 @@ def _kind(letter: str) -> int:
     return _POINT if letter in ".," else _OTHER
 
 
-@functools.cache
-def _table() -> U8:
-    """The kind of every character; most are found out when one is met."""
-    table = np.full(0x110000, _UNKNOWN, np.uint8)
-    table[:0x80] = [_kind(chr(point)) for point in range(0x80)]
-    return table
+class LetterTable:
+    """A small number for every character, found out when one is met first.
+
+    Parameters
+    ----------
+    number_of : the number of a character, below 255.
+    """
+
+    def __init__(self, number_of: Callable[[str], int]) -> None:
+        self.number_of = number_of
+
+    @functools.cached_property
+    def _numbers(self) -> U8:
+        return np.full(0x110000, _UNKNOWN, np.uint8)
+
+    def of(self, data: U8) -> U8:
+        """The numbers of the characters of UTF-8."""
+        numbers = np.empty(len(data), np.uint8)
+        numbers = numbers[: call("look_up", data, self._numbers, numbers)]
+        new = numbers == _UNKNOWN
+        if new.any():
+            for letter in set(itertools.compress(data.tobytes().decode(), new.tolist())):
+                self._numbers[ord(letter)] = self.number_of(letter)
+            call("look_up", data, self._numbers, numbers)
+        return numbers
 
 
-def _kinds(data: U8) -> U8:
-    """The kinds of the characters of UTF-8."""
-    kinds, table = np.empty(len(data), np.uint8), _table()
-    kinds = kinds[: call("mark_kinds", data, table, kinds)]
-    new = kinds == _UNKNOWN
-    if new.any():
-        for letter in set(itertools.compress(data.tobytes().decode(), new.tolist())):
-            table[ord(letter)] = _kind(letter)
-        call("mark_kinds", data, table, kinds)
-    return kinds
+_KINDS, _SIGNS = LetterTable(_kind), LetterTable(signs_of)
 
 
 def batch_of(texts: Sequence[str], name: str) -> Batch:
@@ -148,7 +163,7 @@ def batch_of(texts: Sequence[str], name: str) -> Batch:
 def batch_of_bytes(data: U8, lengths: npt.NDArray[np.integer[Any]]) -> Batch:
     """Texts that are UTF-8 already, with a line end behind each; ``lengths`` are their characters."""
     ends = np.cumsum(lengths + 1, dtype=np.int64) - 1
-    return Batch(data, _kinds(data), ends - lengths, ends)
+    return Batch(data, _KINDS.of(data), ends - lengths, ends)
 
 
 def blank(batch: Batch, places: I64) -> npt.NDArray[np.bool_]:
@@ -227,11 +242,17 @@ def _cut_further(batch: Batch, starts: I64, ends: I64, cuts: I64) -> tuple[I64, 
     cuts = cuts[joined[cuts] & joined[cuts - 1]]
     if not len(cuts):
         return starts, ends
-    cuts = np.unique(cuts)
+    cuts = _distinct(cuts)
     token = np.searchsorted(starts, cuts)
     inside = (token > 0) & (cuts < ends[token - 1])
     token, cuts = token[inside], cuts[inside]
     return np.insert(starts, token, cuts), np.insert(ends, token - 1, cuts)
+
+
+def _distinct(places: I64) -> I64:
+    """As ``np.unique``, which loads masked arrays first."""
+    ordered = np.sort(places)
+    return ordered[np.diff(ordered, prepend=-1) > 0]
 
 
 def _sentences(
@@ -241,7 +262,7 @@ def _sentences(
     whole = batch.starts, batch.ends, np.arange(len(batch.starts) + 1)
     if split == "none":
         return whole
-    borders = np.unique(np.fromiter(_borders(batch, given, split), np.int64))
+    borders = _distinct(np.concatenate(list(_borders(batch, given, split))))
     of = np.searchsorted(batch.ends, borders, "right")
     of = np.minimum(of, len(batch.ends) - 1)
     borders = borders[(borders > batch.starts[of]) & (borders < batch.ends[of])]
@@ -258,18 +279,13 @@ def _sentences(
     return starts, last, first
 
 
-def _borders(batch: Batch, given: Given, split: str) -> Iterable[int]:
+def _borders(batch: Batch, given: Given, split: str) -> Iterator[I64]:
     """All places at which a sentence might begin, in any order; also such as lie outside of texts."""
     own = split == "sentences"
     told = np.zeros(len(batch.starts), np.bool_)
     told[list(given.sentences)] = True
-    if own and not told.all():
-        if told.any():
-            for number in np.flatnonzero(~told).tolist():
-                start = int(batch.starts[number])
-                yield from (start + place for place in sentence_ends(batch.text_of(number)))
-        else:
-            yield from sentence_ends(batch.text)
+    ends = _sentence_ends(batch) if own and not told.all() else np.zeros(0, np.int64)
+    yield ends[~told[np.searchsorted(batch.ends, ends, "right")]]
     breaks = _holding(batch, batch.kinds == _BREAK)
     for number in np.flatnonzero((told | breaks) if own else breaks).tolist():
         text, start = batch.text_of(number), int(batch.starts[number])
@@ -279,7 +295,17 @@ def _borders(batch: Batch, given: Given, split: str) -> Iterable[int]:
             found = source_borders(text, given.sentences[number])
         else:
             found = paragraph_borders(text)
-        yield from (start + place for place in found)
+        yield np.fromiter(found, np.int64) + start
+
+
+def _sentence_ends(batch: Batch) -> I64:
+    """As :func:`~seqtruth.io.sentences.sentence_ends`, of all texts."""
+    signs = _SIGNS.of(batch.data)
+    found = np.empty((np.count_nonzero(signs & 3), 3), np.int64)
+    found = found[: call("find_ends", signs, LONG_WORD, LONGEST_WORD, found)]
+    asked = np.flatnonzero(found[:, 0] >= 0)
+    short = [is_shortened(batch.text, *places) for places in found[asked].tolist()]
+    return np.delete(found[:, 2], asked[np.array(short, np.bool_)])
 
 
 def _uncut(borders: I64, hulls: tuple[I64, I64]) -> I64:
@@ -296,9 +322,7 @@ def _uncut(borders: I64, hulls: tuple[I64, I64]) -> I64:
 
 def _without_blank_ones(batch: Batch, starts: I64, of: I64) -> tuple[I64, I64]:
     """Sentences without anything visible go to the one before."""
-    seen = np.concatenate([[0], np.cumsum(batch.kinds > _BLANK)])
-    ends = np.concatenate([starts[1:], [len(batch.kinds)]])
-    blank = seen[starts] == seen[ends]
+    blank = np.maximum.reduceat(batch.kinds, starts) <= _BLANK
     alone = np.bincount(of, minlength=len(batch.starts))[of] == 1
     texts = np.unique(of[blank & ~alone])
     if not len(texts):

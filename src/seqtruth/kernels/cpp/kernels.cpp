@@ -9,6 +9,7 @@
 #include "estep.hpp"
 #include "json_lines.hpp"
 #include "longtable.hpp"
+#include "sentences.hpp"
 #include "span_decoding.hpp"
 #include "special.hpp"
 #include "text.hpp"
@@ -106,10 +107,11 @@ const Kernel TABLE[] = {
     NUMBER_KERNEL(mark_numbers),
     NUMBER_KERNEL(read_columns),
     PLAIN_KERNEL(read_token_lines),
-    PLAIN_KERNEL(mark_kinds),
+    PLAIN_KERNEL(look_up),
     PLAIN_KERNEL(find_tokens),
     PLAIN_KERNEL(copy_stretches),
     PLAIN_KERNEL(place_spans),
+    PLAIN_KERNEL(find_ends),
     PLAIN_KERNEL(read_span_lines),
 };
 

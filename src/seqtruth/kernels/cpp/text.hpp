@@ -12,18 +12,18 @@ constexpr uint64_t HIGH_BITS = EACH_BYTE * 0x80;
 // Whether a byte goes on with the character before it.
 INLINE bool goes_on(uint8_t byte) { return (byte & 0xC0) == 0x80; }
 
-// The kind of each character of UTF-8, from `table`, which has one for each code point. Returns how many there are.
-int64_t mark_kinds(U8 data, U8 table, Out<uint8_t> kinds) {
+// The number of each character of UTF-8 in `table`, which has one for every code point. Returns how many there are.
+int64_t look_up(U8 data, U8 table, Out<uint8_t> found) {
     const int64_t size = data.size();
     int64_t n = 0;
     for (int64_t i = 0; i < size;) {
         while (i + 8 <= size && !(data.word(i) & HIGH_BITS))
-            for (const int64_t end = i + 8; i < end; i++) kinds[n++] = table[data[i]];
+            for (const int64_t end = i + 8; i < end; i++) found[n++] = table[data[i]];
         if (i == size) break;
         const uint8_t c = data[i++];
         int64_t point = c < 0x80 ? c : c < 0xE0 ? c & 31 : c < 0xF0 ? c & 15 : c & 7;
         for (; i < size && goes_on(data[i]); i++) point = point << 6 | (data[i] & 63);
-        kinds[n++] = table[point];
+        found[n++] = table[point];
     }
     return n;
 }
