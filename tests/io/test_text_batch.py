@@ -20,7 +20,8 @@ PIECES = (
     "！」", "ไทย", "๓.๕", "कि", "é", "e\u0301",
     "👩‍👧", "🇩🇪", "👍🏽", "😀", "مرحبا. ", "؟ ", "שלום", "\u00ad", "㎏", "²",
     "٣٫٥", "1.\u0663", "ab", "word ", "",
-    "Messrs. ", "abcdefg. ", "U.S. ", "u.\u212a. ", "İ. ", "1. ", "12. ", "_x. ", "..no. ", ".) ", "。 ", ",", "B",
+    "Messrs. ", "abcdefg. ", "U.S. ", "u.\u212a. ", "İ. ", 
+    "1. ", "12. ", "_x. ", "..no. ", ".) ", "。 ", ",", "B",
 )  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=12).map("".join)
 

@@ -118,9 +118,9 @@ class CrowdColumns:
     def corpus(self, documents: Sequence[str], split: bool, origin: Origin) -> Corpus:
         """The sentences; those of documents that were ``split`` are numbered."""
         document = self.documents.whole()
-        names = string_array(documents).take(_int_array(document))
-        ids = names
+        ids = string_array(documents)  # where a document is one sentence
         if split:
+            names = ids.take(_int_array(document))
             within = self.numbers.whole() + 1
             numbers = counting(int(within.max(initial=0)) + 1).take(_int_array(within))
             ids = pc.binary_join_element_wise(names, numbers, string_array("#")[0])

@@ -311,14 +311,16 @@ class CrowdBuilder:
 
     def _check_names(self) -> None:
         """Names must be texts that can be written down: half of a surrogate pair in JSON is none."""
-        names: dict[str, Iterable[object]] = {
-            "a label": (node.label for node in self.overlaps.nodes),
-            "an annotator's name": (name for name, _ in self._annotators),
+        names: dict[str, Collection[str]] = {
+            "a label": [node.label for node in self.overlaps.nodes],
+            "an annotator's name": [name for name, _ in self._annotators],
             "a document's name": self._documents,
         }
         for what, found in names.items():
+            if _are_writable(found):
+                continue
             for name in found:
-                if not isinstance(name, str) or not (name.isascii() or _is_writable(name)):
+                if not _are_writable([name]):
                     raise InputError(f"{what} is no text", where=self.name, got=ascii(name)[:80])
 
     def _chosen(self, roles: tuple[str, ...] | None) -> list[Who]:
@@ -349,10 +351,10 @@ class CrowdBuilder:
         )
 
 
-def _is_writable(text: str) -> bool:
+def _are_writable(names: Iterable[str]) -> bool:
     try:
-        text.encode()
-    except UnicodeEncodeError:
+        "".join(names).encode()
+    except (TypeError, UnicodeEncodeError):  # a tool's file may hold anything for a name
         return False
     return True
 

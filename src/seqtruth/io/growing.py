@@ -96,6 +96,11 @@ class GrowingTexts:
 
     def extend(self, strings: list[str]) -> None:
         """Add strings."""
+        whole = "".join(strings)
+        if whole.isascii():
+            sizes = np.fromiter(map(len, strings), np.int32, len(strings))
+            self.append(Texts(sizes, np.frombuffer(whole.encode(), np.uint8)))
+            return
         try:
             parts = [text.encode() for text in strings]
         except UnicodeEncodeError:

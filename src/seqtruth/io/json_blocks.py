@@ -21,7 +21,7 @@ from seqtruth.kernels.arrays import I32, I64
 from seqtruth.kernels.native import call
 
 #: Bytes that are read together.
-BLOCK = 1 << 19
+BLOCK = 1 << 20
 #: Larger blocks (one line of hundreds of megabytes) are left to Python, which places are 32 bits here for.
 _MOST = 1 << 28
 #: Most records that are looked at one by one before the kernel is tried again.
@@ -230,4 +230,7 @@ def strings_of(texts: Texts) -> list[str]:
     """Texts as Python strings."""
     ends = np.cumsum(texts.sizes).tolist()
     data = texts.data.tobytes()
+    if data.isascii():
+        whole = data.decode()
+        return [whole[a:b] for a, b in pairwise([0, *ends])]
     return [data[a:b].decode() for a, b in pairwise([0, *ends])]

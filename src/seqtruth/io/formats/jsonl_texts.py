@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -30,6 +30,7 @@ from seqtruth.io.marked_texts import MarkedTexts
 from seqtruth.io.records import given_twice
 from seqtruth.io.text_batch import batch_of_bytes
 from seqtruth.io.text_spans import tidy_span
+from seqtruth.kernels.arrays import I32, I64
 
 #: A little more than what is foreseen, so that nothing has to be moved for the last few.
 _ROOM = 1.02
@@ -45,7 +46,8 @@ class TextReader:
     def __init__(self, name: str, cutting: Cutting) -> None:
         self.name, self.scheme = name, cutting.scheme
         self.builder = CrowdBuilder(name, Notes(), cutting)
-        self.documents: list[str] = []
+        self.names: dict[str, int] = {}  # of documents
+        self.documents: list[int] = []
         self.offsets: list[int] = []
         self.lines: list[int] = []
 
@@ -63,7 +65,7 @@ class TextReader:
         text = field_in(record, "text", str, where)
         self._enter([id], [line.number])
         self.builder.add(_document(self.builder, id, text, annotations, where))
-        self.documents.append(document)
+        self.documents.append(self._number(document))
         offset = record.get("offset")
         self.offsets.append(offset if type(offset) is int and offset >= 0 and document else -1)
 
@@ -79,12 +81,8 @@ class TextReader:
         for number in np.flatnonzero(common.schemes >= 0).tolist():
             where = f"{self.name}:{common.lines[number]}"
             self.scheme = self.scheme or scheme_in({"scheme": names[common.schemes[number]]}, where)
-        annotator = np.zeros(len(names), np.int64)
-        for code in in_order_of_appearance(common.rows[:, 1], len(names)):
-            annotator[code] = self.builder.announce(names[code])
-        node = np.zeros(len(names), np.int64)
-        for code in in_order_of_appearance(records.spans[:, 3], len(names)):
-            node[code] = self.builder.overlaps.node(names[code])
+        annotator = _numbered(common.rows[:, 1], names, self.builder.announce)
+        node = _numbered(records.spans[:, 3], names, self.builder.overlaps.node)
         seen = common.rows[:, 0] >= 0
         opinions = np.stack([common.rows[seen, 0], annotator[common.rows[seen, 1]]], axis=1)
         spans = records.spans.astype(np.int64)
@@ -105,9 +103,10 @@ class TextReader:
                 self.builder.add(self._document(texts, records, number))
         if times > 1 and len(self.lines) == len(lines):
             self.builder.foresee(_ROOM * times)
-        self.documents += [names[code] for code in common.documents.tolist()]
+        own = common.documents % len(names)  # without a name the last, which is none
+        self.documents += _numbered(own, names, self._number)[own].tolist()
         named = np.fromiter(map(bool, names), np.bool_, len(names))
-        self.offsets += np.where(named[common.documents], records.offset, -1).tolist()
+        self.offsets += np.where(named[own], records.offset, -1).tolist()
 
     def _document(self, texts: MarkedTexts, records: MarkRecords, number: int) -> Document:
         """One record of columns as if it were read by itself."""
@@ -133,6 +132,9 @@ class TextReader:
                 raise given_twice(id, f"{self.name}:{line}", f"{self.name}:{first[id]}")
             first[id] = line
 
+    def _number(self, document: str) -> int:
+        return self.names.setdefault(document, len(self.names))
+
     def _enter(self, ids: Sequence[str], lines: Sequence[int]) -> None:
         """Note the lines of records; raises where an id was there before."""
         if found := self.builder.first_known(ids):
@@ -152,19 +154,32 @@ class TextReader:
         builder.notes.warn(f"reading {self.name}", stacklevel=4)
         if cutting.split != "none":
             return crowd
-        return replace(crowd, corpus=_in_documents(crowd.corpus, self.documents, self.offsets))
+        names = tuple(self.names)
+        return replace(
+            crowd, corpus=_in_documents(crowd.corpus, names, self.documents, self.offsets)
+        )
 
 
-def _in_documents(corpus: Corpus, names: list[str], offsets: list[int]) -> Corpus:
+def _numbered(codes: I32, names: Sequence[str], number_of: Callable[[str], int]) -> I64:
+    """By code, the number of its name; they are asked for in the order in which the codes come."""
+    numbers = np.zeros(len(names), np.int64)
+    for code in in_order_of_appearance(codes, len(names)).tolist():
+        numbers[code] = number_of(names[code])
+    return numbers
+
+
+def _in_documents(
+    corpus: Corpus, names: tuple[str, ...], documents: list[int], offsets: list[int]
+) -> Corpus:
     """The corpus with documents as the records name them, and places in these where all are told."""
-    numbers: dict[str, int] = {}
-    column = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)
     layers = len(corpus.layers)
     placed = min(offsets) >= 0
-    place = {name: n for n, name in enumerate(corpus.documents)}
+    place = {
+        name: n for n, name in enumerate(corpus.documents if corpus.origin.discontinuous else ())
+    }
     found = [
         one._replace(
-            document=names[n] if placed else one.document,
+            document=names[documents[n]] if placed else one.document,
             start=one.start + offsets[n] * placed,
             end=one.end + offsets[n] * placed,
             pieces=tuple((a + offsets[n] * placed, b + offsets[n] * placed) for a, b in one.pieces),
@@ -174,8 +189,8 @@ def _in_documents(corpus: Corpus, names: list[str], offsets: list[int]) -> Corpu
     ]
     return replace(
         corpus,
-        documents=tuple(numbers),
-        sentence_document=np.repeat(column, layers),
+        documents=names,
+        sentence_document=np.repeat(np.array(documents, np.int32), layers),
         text_starts=np.repeat(np.array(offsets, np.int64), layers) if placed else None,
         origin=replace(corpus.origin, discontinuous=tuple(found)),
     )
