@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
@@ -34,6 +35,8 @@ from seqtruth.kernels.arrays import I32, I64
 
 #: A little more than what is foreseen, so that nothing has to be moved for the last few.
 _ROOM = 1.02
+#: Fewer texts than these are not worth an array pass.
+_FEW = 32
 
 
 class TokensError(Exception):
@@ -92,11 +95,9 @@ class TextReader:
         texts = MarkedTexts(strings_of(common.ids), batch, opinions, spans)
         lines = common.lines.tolist()
         self._check_once(texts.ids, lines)
-        plain = texts.plain_ones()
-        borders = np.flatnonzero(np.diff(plain)) + 1
-        for first, last in pairwise([0, *borders.tolist(), len(plain)]):
+        for first, last, plain in _runs(texts.plain_ones()):
             self._enter(texts.ids[first:last], lines[first:last])
-            if plain[first]:
+            if plain:
                 self.builder.add_plain(texts.part(first, last))
                 continue
             for number in range(first, last):
@@ -158,6 +159,20 @@ class TextReader:
         return replace(
             crowd, corpus=_in_documents(crowd.corpus, names, self.documents, self.offsets)
         )
+
+
+def _runs(plain: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, bool]]:
+    """Texts in a row (first, last and one), and whether they are plain; a few plain ones count as others."""
+    borders = [0, *(np.flatnonzero(np.diff(plain)) + 1).tolist(), len(plain)]
+    start = 0
+    for first, last in pairwise(borders):
+        if plain[first] and (last - first >= _FEW or last - first == len(plain)):
+            if start < first:
+                yield start, first, False
+            yield first, last, True
+            start = last
+    if start < len(plain):
+        yield start, len(plain), False
 
 
 def _numbered(codes: I32, names: Sequence[str], number_of: Callable[[str], int]) -> I64:
