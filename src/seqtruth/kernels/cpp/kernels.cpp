@@ -8,6 +8,7 @@
 #include "crf.hpp"
 #include "estep.hpp"
 #include "json_lines.hpp"
+#include "json_split.hpp"
 #include "longtable.hpp"
 #include "sentences.hpp"
 #include "span_decoding.hpp"
@@ -113,6 +114,7 @@ const Kernel TABLE[] = {
     PLAIN_KERNEL(place_spans),
     PLAIN_KERNEL(find_ends),
     PLAIN_KERNEL(read_span_lines),
+    PLAIN_KERNEL(find_cuts),
 };
 
 }  // namespace
