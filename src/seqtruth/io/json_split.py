@@ -92,4 +92,5 @@ class Splitter:
         places = np.empty(len(chunk), np.int64)
         n = call("find_cuts", np.frombuffer(chunk, np.uint8), self._state, places)
         self._ended = bool(self._state[0] < 0)
-        return places[:n].tolist()
+        found: list[int] = places[:n].tolist()
+        return found
