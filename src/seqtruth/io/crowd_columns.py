@@ -66,12 +66,6 @@ class CrowdColumns:
         #: row, token that was not seen
         self.silences = Growing(np.int32, 2)
 
-    def foresee(self, times: float) -> None:
-        """Take room for so many times what there is."""
-        for column in vars(self).values():
-            if isinstance(column, Growing | GrowingTexts):
-                column.foresee(times)
-
     def add(self, batch: Batch, cut: Cut, said: Said, first_document: int) -> None:
         """A batch of texts, cut, with what was said of them."""
         counts = np.diff(cut.sentences_of)

@@ -145,10 +145,6 @@ class CrowdBuilder:
         nothing = np.zeros((0, 3), np.int64)
         self._keep(texts.batch, _Waiting(), texts.opinions, texts.spans, nothing)
 
-    def foresee(self, times: float) -> None:
-        """Take room for so many times what was added in columns."""
-        self._columns.foresee(times)
-
     def _enter(self, id: str) -> None:
         if id in self._documents:
             raise RepeatedIdError(id)

@@ -42,15 +42,9 @@ class Growing:
         self.size = end
 
     def reserve(self, n: int) -> None:
-        """Take room for so many at once: memory that is not written to is not used."""
-        if n > len(self._held):
-            held = np.empty((n, *self._held.shape[1:]), self._held.dtype)
-            held[: self.size] = self._held[: self.size]
-            self._held, self._given = held, False
-
-    def foresee(self, times: float) -> None:
-        """Take room for so many times what there is."""
-        self.reserve(int(self.size * times))
+        """Take room for so many before there are any: memory that is not written to is not used."""
+        if not self.size:
+            self._held = np.empty((n, *self._held.shape[1:]), self._held.dtype)
 
     def widen(self, dtype: npt.DTypeLike) -> None:
         """Go on with larger numbers."""
@@ -78,14 +72,12 @@ class GrowingTexts:
         return self._offsets.size - 1
 
     def reserve(self, n: int, n_bytes: int) -> None:
-        """Take room for so many strings with so many bytes at once."""
-        self._offsets.reserve(n + 1)
-        self._data.reserve(n_bytes)
-
-    def foresee(self, times: float) -> None:
-        """Take room for so many times what there is."""
-        self._offsets.foresee(times)
-        self._data.foresee(times)
+        """Take room for so many strings with so many bytes before there are any."""
+        if not self.size:
+            self._offsets, self._data = Growing(np.int64), Growing(np.uint8)
+            self._offsets.reserve(n + 1)
+            self._offsets.append([0])
+            self._data.reserve(n_bytes)
 
     def append(self, texts: Texts) -> None:
         """Add strings that are bytes already."""

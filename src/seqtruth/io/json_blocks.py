@@ -116,24 +116,17 @@ class Blocks:
 
     def __init__(self, path: Path, kind: type[TokenRecords] | type[MarkRecords]) -> None:
         self.path, self.kind = path, kind
-        self._n_bytes = 0  # so far
         self._room: tuple[_Common, Any] | None = None
         self._n_records = 0  # so far; a record without an id is named by its number
 
     def __iter__(self) -> Iterator[Line | TokenRecords | MarkRecords]:
         for number, data in text_blocks(self.path, BLOCK):
-            self._n_bytes += len(data)
             if len(data) > _MOST:
                 for line in _singly(number, data):
                     self._n_records += 1
                     yield line
             else:
                 yield from self._parts(number, data)
-
-    @property
-    def times(self) -> float:
-        """How many times what was read the file has, packed ones aside."""
-        return max(1.0, self.path.stat().st_size / max(1, self._n_bytes))
 
     def _parts(self, number: int, data: bytes) -> Iterator[Line | TokenRecords | MarkRecords]:
         buffer = np.frombuffer(data, np.uint8)

@@ -46,10 +46,9 @@ def read_jsonl(
     cutting = Cutting(split, overlap, scheme=scheme)
     texts = TextReader(str(path), cutting)
     try:
-        blocks = Blocks(path, MarkRecords)
-        for part in blocks:
+        for part in Blocks(path, MarkRecords):
             if isinstance(part, MarkRecords):
-                texts.add_records(part, blocks.times)
+                texts.add_records(part)
             elif isinstance(part, Line):
                 texts.add(part)
         return texts.crowd(cutting)

@@ -33,8 +33,6 @@ from seqtruth.io.text_batch import batch_of_bytes
 from seqtruth.io.text_spans import tidy_span
 from seqtruth.kernels.arrays import I32, I64
 
-#: A little more than what is foreseen, so that nothing has to be moved for the last few.
-_ROOM = 1.02
 #: Fewer texts than these are not worth an array pass.
 _FEW = 32
 
@@ -72,13 +70,8 @@ class TextReader:
         offset = record.get("offset")
         self.offsets.append(offset if type(offset) is int and offset >= 0 and document else -1)
 
-    def add_records(self, records: MarkRecords, times: float = 1.0) -> None:
-        """Take records in columns; those whose marks are not plain go one by one.
-
-        Parameters
-        ----------
-        times : how many times as many there may be in all.
-        """
+    def add_records(self, records: MarkRecords) -> None:
+        """Take records in columns; those whose marks are not plain go one by one."""
         common = records.common
         names = [*common.names, ""]
         for number in np.flatnonzero(common.schemes >= 0).tolist():
@@ -102,8 +95,6 @@ class TextReader:
                 continue
             for number in range(first, last):
                 self.builder.add(self._document(texts, records, number))
-        if times > 1 and len(self.lines) == len(lines):
-            self.builder.foresee(_ROOM * times)
         own = common.documents % len(names)  # without a name the last, which is none
         self.documents += _numbered(own, names, self._number)[own].tolist()
         named = np.fromiter(map(bool, names), np.bool_, len(names))
