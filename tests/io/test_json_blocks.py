@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import warnings
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,6 +16,8 @@ from hypothesis import strategies as st
 from seqtruth import io
 from seqtruth.errors import InputError
 from seqtruth.io import json_blocks
+from seqtruth.io.formats import jsonl_texts
+from seqtruth.io.sentences import SPLITS
 
 words = st.text(min_size=1, max_size=5).filter(str.strip)
 tags = st.sampled_from(["O", "B-X", "I-X", 'B-é"\\', None])
@@ -73,21 +78,63 @@ def files(draw: st.DrawFn) -> str:
     return "\n".join(plain) + draw(st.sampled_from(["", "\n"]))
 
 
-def outcome(path: Path) -> tuple[str, ...]:
-    """What reading gives: all of a crowd, or the fault."""
-    try:
-        crowd = io.read(path, "jsonl")
-    except InputError as error:
-        return (str(error),)
-    names = [crowd.corpus.documents[n] for n in crowd.corpus.sentence_document.tolist()]
-    return (crowd.digest(), *crowd.annotators, *names, *crowd.corpus.sentence_ids.to_pylist())
+#: Pieces of texts: scripts, blanks and signs that are looked at closely, and what is written by escapes.
+PIECES = (
+    "Ann ", "Dr. ", "3.50", "1,5年", "北京", "Nguyễn ", "e\u0301 ", "🇩🇪", "😀", "\n", "\t", '"q" ', "\\ ",
+    "\x1c", "\u2028", "。", "x" * 9, "é" * 7,
+)  # fmt: skip
+
+
+@st.composite
+def text_records(draw: st.DrawFn, number: int) -> str:
+    text = "".join(draw(st.lists(st.sampled_from(PIECES), max_size=8)))
+    place = st.integers(0, len(text) + draw(st.sampled_from([0, 0, 0, 1])))
+    notes: dict[str, Any] = {}
+    for name in draw(st.lists(annotators, max_size=3, unique=True)):
+        pairs = draw(st.none() | st.lists(st.tuples(place, place).map(sorted), max_size=3))
+        if pairs is not None and draw(st.integers(0, 3)):  # most people's marks do not overlap
+            borders = sorted({x for pair in pairs for x in pair})
+            pairs = list(zip(borders[::2], borders[1::2], strict=False))
+        notes[name] = pairs and [
+            {"start": a, "end": b, "label": draw(st.sampled_from(["P", "L", "Ä"]))}
+            for a, b in pairs
+        ]
+    record = {"id": f"r{number}", "text": text, "annotations": notes}
+    if draw(st.booleans()):
+        record |= {"doc": draw(st.sampled_from(["", "d1", "d2"])), "offset": 7 * number}
+    return json.dumps(record, ensure_ascii=draw(st.booleans()))
+
+
+@st.composite
+def text_files(draw: st.DrawFn) -> str:
+    lines = [draw(text_records(number)) for number in range(draw(st.integers(1, 6)))]
+    for line in draw(st.lists(odd_lines, max_size=1)) if draw(st.booleans()) else ():
+        lines.insert(draw(st.integers(0, len(lines))), line)
+    return "\n".join(lines)
+
+
+def outcome(path: Path, **options: str) -> tuple[Any, ...]:
+    """What reading gives: all of a crowd with the warnings, or the fault."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            crowd = io.read(path, "jsonl", **options)
+        except InputError as error:
+            return (str(error),)
+    columns = [
+        None if column is None else column.tolist() if isinstance(column, np.ndarray) else column
+        for one in (crowd.corpus, crowd)
+        for column in (getattr(one, entry.name) for entry in fields(one) if entry.name != "corpus")
+    ]
+    # labels of a layer are told as they are met, which is another order where marks are not sorted
+    told = ["".join(sorted(str(one.message))) for one in warned]
+    return (crowd.digest(), *columns, *told)
 
 
 @given(files())
 @settings(
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@pytest.mark.filterwarnings("ignore::seqtruth.errors.DataWarning")
 def test_columns_are_the_records(tmp_path: Path, content: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(content, newline="")
@@ -95,6 +142,21 @@ def test_columns_are_the_records(tmp_path: Path, content: str) -> None:
         fast = outcome(path)
         patch.setattr(json_blocks, "_MOST", 0)
         assert outcome(path) == fast
+
+
+@given(text_files(), st.sampled_from(SPLITS), st.sampled_from(["layers", "error"]))
+@settings(
+    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_columns_are_the_texts(tmp_path: Path, content: str, split: str, overlap: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(content, newline="")
+    with pytest.MonkeyPatch.context() as patch:
+        fast = outcome(path, split=split, overlap=overlap)
+        patch.setattr(jsonl_texts, "_FEW", 1)
+        assert outcome(path, split=split, overlap=overlap) == fast
+        patch.setattr(json_blocks, "_MOST", 0)
+        assert outcome(path, split=split, overlap=overlap) == fast
 
 
 def test_a_file_in_many_blocks_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from seqtruth.data.spans import Spans, paint
 from seqtruth.io.assemble import offsets_of
 from seqtruth.io.growing import Growing, GrowingTexts, counting, string_array
 from seqtruth.io.text_batch import Batch, Cut, strings
+from seqtruth.kernels.native import call
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
@@ -65,7 +66,7 @@ class CrowdColumns:
         #: row, token that was not seen
         self.silences = Growing(np.int32, 2)
 
-    def add(self, batch: Batch, cut: Cut, said: Said, first_document: int, name: str) -> None:
+    def add(self, batch: Batch, cut: Cut, said: Said, first_document: int) -> None:
         """A batch of texts, cut, with what was said of them."""
         counts = np.diff(cut.sentences_of)
         self.documents.append(np.repeat(np.arange(len(counts)), counts) + first_document)
@@ -81,8 +82,8 @@ class CrowdColumns:
             if int(inside.max(initial=0)) > _MOST_SHORT:
                 column.widen(np.int32)
             column.append(inside)
-        self.texts.append(strings(batch, cut.sentence_starts, cut.sentence_ends, name))
-        self.tokens.append(strings(batch, cut.token_starts, cut.token_ends, name))
+        self.texts.append(strings(batch, cut.sentence_starts, cut.sentence_ends))
+        self.tokens.append(strings(batch, cut.token_starts, cut.token_ends))
         self._add_rows(cut, said, counts)
         self.n_sentences += len(lengths)
 
@@ -99,15 +100,9 @@ class CrowdColumns:
         row = np.cumsum(kept) - 1 + self.n_rows
         self.row_sentence.append((sentence[kept] + self.n_sentences).astype(np.int32))
         self.row_annotator.append(annotator[opinion[kept]].astype(np.int32))
-        who, start, end, node = said.spans.T
-        first, last = (
-            np.searchsorted(cut.token_starts, start),
-            np.searchsorted(cut.token_starts, end),
-        )
-        there = np.searchsorted(cut.tokens_of, first, "right") - 1
-        zero = cut.tokens_of[there]
-        columns = [row[to_row[who] + there], first - zero, last - zero, node]
-        self.spans.append(np.stack(columns, axis=1).astype(np.int32))
+        spans = np.empty(said.spans.shape, np.int32)
+        call("place_spans", cut.token_starts, cut.tokens_of, to_row, row, said.spans, spans)
+        self.spans.append(spans)
         who, token = said.unseen.T
         there = np.searchsorted(cut.tokens_of, token, "right") - 1
         columns = [row[to_row[who] + there], token - cut.tokens_of[there]]
@@ -117,12 +112,12 @@ class CrowdColumns:
     def corpus(self, documents: Sequence[str], split: bool, origin: Origin) -> Corpus:
         """The sentences; those of documents that were ``split`` are numbered."""
         document = self.documents.whole()
-        names = string_array(documents).take(_int_array(document))
-        ids = names
+        ids = string_array(documents)  # where a document is one sentence
         if split:
+            names = ids.take(_int_array(document))
             within = self.numbers.whole() + 1
             numbers = counting(int(within.max(initial=0)) + 1).take(_int_array(within))
-            ids = pc.binary_join_element_wise(names, numbers, pa.scalar("#", pa.large_string()))
+            ids = pc.binary_join_element_wise(names, numbers, string_array("#")[0])
         return Corpus(
             offsets_of(self.lengths.whole()), ids, self.tokens.whole(), tuple(documents),
             document, self.texts.whole(),

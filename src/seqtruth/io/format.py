@@ -49,7 +49,7 @@ class Glimpse:
             return head
         for size in _JSON_HEADS:
             whole = self._first(size)
-            head = _JSON_TEXT.sub(rb'"\1\2', whole)[:HEAD]
+            head = _shortened(whole)
             if len(head) == HEAD or len(whole) < size - 3:
                 break
         return head
@@ -76,6 +76,18 @@ class Glimpse:
         if self.path.is_dir() or self.head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
             return Tree(self.path)
         return None
+
+
+def _shortened(data: bytes) -> bytes:
+    """The first 64 KiB of JSON after its long texts are shortened."""
+    parts, place, size = [], 0, 0
+    for text in _JSON_TEXT.finditer(data):
+        if text.end(1) < text.start(2):
+            parts.append(data[place : text.end(1)])
+            size, place = size + len(parts[-1]), text.start(2)
+        if size + text.start() - place >= HEAD:
+            break
+    return b"".join([*parts, data[place : place + HEAD]])[:HEAD]
 
 
 class Reader(Protocol):

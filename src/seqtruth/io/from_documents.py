@@ -28,7 +28,7 @@ from seqtruth.io.marked_texts import MarkedTexts
 from seqtruth.io.overlaps import Overlaps, tidy
 from seqtruth.io.record_text import kept_record
 from seqtruth.io.sentences import check_split
-from seqtruth.io.text_batch import Batch, Cut, batch_of, cut
+from seqtruth.io.text_batch import Batch, Cut, Given, batch_of, cut
 
 ROLES: tuple[Role, ...] = get_args(Role)
 #: Characters that are cut at once.
@@ -92,9 +92,10 @@ def documents_to_crowd(
 
 @dataclass
 class _Waiting:
-    """Documents that are not cut yet, and what was said of them; places count from each text's beginning."""
+    """Texts that are not cut yet, and what was said of them; places count from each text's beginning."""
 
-    documents: list[Document] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    given: Given = field(default_factory=Given)
     size: int = 0
     #: (document, annotator)
     opinions: list[tuple[int, int]] = field(default_factory=list)
@@ -129,25 +130,20 @@ class CrowdBuilder:
         """List an annotator who may have no opinion; returns their number."""
         return self._annotators.setdefault((annotator, "annotator"), len(self._annotators))
 
-    def number_of(self, document: str) -> int | None:
-        """The place of a document among those added; None where it was not."""
-        return self._documents.get(document)
+    def first_known(self, ids: Sequence[str]) -> tuple[int, int] | None:
+        """The first of these ids that was added already: its place here and there; None where none was."""
+        if self._documents.keys().isdisjoint(ids):
+            return None
+        return next((n, self._documents[id]) for n, id in enumerate(ids) if id in self._documents)
 
-    def add_plain(self, texts: MarkedTexts, batch: Batch | None = None) -> None:
-        """Take texts whose marks need no tidying, see :func:`~seqtruth.io.marked_texts.plain_ones`.
-
-        Parameters
-        ----------
-        batch : the texts as a batch, where they are one already.
-        """
+    def add_plain(self, texts: MarkedTexts) -> None:
+        """Take texts with new ids and marks that need no tidying, see :meth:`~MarkedTexts.plain_ones`."""
         self._cut()  # those before come first
-        documents = [Document(*pair) for pair in zip(texts.ids, texts.texts, strict=True)]
-        for document in documents:
-            self._enter(document.id)
+        n = len(self._documents)
+        self._documents.update(zip(texts.ids, range(n, n + len(texts.ids)), strict=True))
         self._count(texts.spans)
         nothing = np.zeros((0, 3), np.int64)
-        batch = batch or batch_of(texts.texts)
-        self._keep(batch, _Waiting(documents), texts.opinions, texts.spans, nothing)
+        self._keep(texts.batch, _Waiting(), texts.opinions, texts.spans, nothing)
 
     def _enter(self, id: str) -> None:
         if id in self._documents:
@@ -159,7 +155,7 @@ class CrowdBuilder:
         self._enter(document.id)
         where = document.where or f"{self.name}: document {document.id!r}"
         waiting, text = self._waiting, document.text
-        number = len(waiting.documents)
+        number = len(waiting.texts)
         everybody: list[tuple[Who, Sequence[Mark]]] = []
         in_pieces = False
         for who, opinion in self._last_ones(document, where).items():
@@ -184,8 +180,12 @@ class CrowdBuilder:
                 seen = [(max(0, a), min(b, len(text))) for a, b in opinion.seen]
                 waiting.pieces += [(n, a, b) for a, b in seen if a < b]
                 waiting.seen.append((n, sorted([*seen, *((m.start, m.end) for m in marks)])))
-        waiting.documents.append(document)
+        waiting.texts.append(text)
+        if document.tokens is not None:
+            waiting.given.tokens[number] = document.tokens
         self._given_tokens |= document.tokens is not None
+        if document.sentences:
+            waiting.given.sentences[number] = document.sentences
         self._given_sentences |= document.sentences is not None
         if in_pieces:
             self._remember_pieces(document.id, everybody)
@@ -234,9 +234,9 @@ class CrowdBuilder:
     def _cut(self) -> None:
         """Cut the documents that wait, and keep what comes of them."""
         waiting, self._waiting = self._waiting, _Waiting()
-        if not waiting.documents:
+        if not waiting.texts:
             return
-        batch = batch_of([document.text for document in waiting.documents])
+        batch = batch_of(waiting.texts, self.name)
         flat = _table(waiting.flat, 4)
         self._count(flat)
         spans = np.concatenate([flat, _table(waiting.spans, 4)])
@@ -258,12 +258,11 @@ class CrowdBuilder:
         for table in (spans, pieces):
             table[:, 1:3] += base[table[:, 0], None]
         hulls = (spans[:, 1], spans[:, 2])
-        cuts = np.unique(np.concatenate([*hulls, pieces[:, 1], pieces[:, 2]]))
-        found = cut(batch, waiting.documents, self.cutting.split, cuts, hulls)
+        cuts = np.concatenate([*hulls, pieces[:, 1], pieces[:, 2]])
+        found = cut(batch, waiting.given, self.cutting.split, cuts, hulls)
         unseen, dropped = _not_seen(batch, found, opinions, waiting)
         said = Said(opinions, spans, unseen, dropped)
-        first = len(self._documents) - len(waiting.documents)
-        self._columns.add(batch, found, said, first, self.name)
+        self._columns.add(batch, found, said, len(self._documents) - len(batch.starts))
 
     def crowd(
         self,
@@ -308,14 +307,16 @@ class CrowdBuilder:
 
     def _check_names(self) -> None:
         """Names must be texts that can be written down: half of a surrogate pair in JSON is none."""
-        names: dict[str, Iterable[object]] = {
-            "a label": (node.label for node in self.overlaps.nodes),
-            "an annotator's name": (name for name, _ in self._annotators),
+        names: dict[str, Collection[str]] = {
+            "a label": [node.label for node in self.overlaps.nodes],
+            "an annotator's name": [name for name, _ in self._annotators],
             "a document's name": self._documents,
         }
         for what, found in names.items():
+            if _are_writable(found):
+                continue
             for name in found:
-                if not isinstance(name, str) or not (name.isascii() or _is_writable(name)):
+                if not _are_writable([name]):
                     raise InputError(f"{what} is no text", where=self.name, got=ascii(name)[:80])
 
     def _chosen(self, roles: tuple[str, ...] | None) -> list[Who]:
@@ -346,10 +347,10 @@ class CrowdBuilder:
         )
 
 
-def _is_writable(text: str) -> bool:
+def _are_writable(names: Iterable[str]) -> bool:
     try:
-        text.encode()
-    except UnicodeEncodeError:
+        "".join(names).encode()
+    except (TypeError, UnicodeEncodeError):  # a tool's file may hold anything for a name
         return False
     return True
 

@@ -88,6 +88,11 @@ class GrowingTexts:
 
     def extend(self, strings: list[str]) -> None:
         """Add strings."""
+        whole = "".join(strings)
+        if whole.isascii():
+            sizes = np.fromiter(map(len, strings), np.int32, len(strings))
+            self.append(Texts(sizes, np.frombuffer(whole.encode(), np.uint8)))
+            return
         try:
             parts = [text.encode() for text in strings]
         except UnicodeEncodeError:
@@ -102,7 +107,7 @@ class GrowingTexts:
 
 
 def string_array(strings: Iterable[str]) -> pa.Array:
-    """Strings as a column; ``pa.array`` would load pandas first, where it is installed."""
+    """Strings as a column; ``pa.array`` and ``pa.scalar`` would load pandas first, where it is installed."""
     found = GrowingTexts()
     found.extend(list(strings))
     return found.whole()

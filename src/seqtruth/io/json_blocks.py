@@ -21,7 +21,7 @@ from seqtruth.kernels.arrays import I32, I64
 from seqtruth.kernels.native import call
 
 #: Bytes that are read together.
-BLOCK = 1 << 19
+BLOCK = 1 << 20
 #: Larger blocks (one line of hundreds of megabytes) are left to Python, which places are 32 bits here for.
 _MOST = 1 << 28
 #: Most records that are looked at one by one before the kernel is tried again.
@@ -55,7 +55,7 @@ class _Marks(NamedTuple):
     """``MarkColumns``."""
 
     data: U8
-    text_ends: I32
+    lengths: I32
     offset: I64
     rows: I32
     spans: I32
@@ -86,10 +86,14 @@ class TokenRecords(NamedTuple):
 
 
 class MarkRecords(NamedTuple):
-    """Records of texts, with ``spans`` (row, start, end, label); ``offset`` is a text's place, or -1."""
+    """Records of texts, with ``spans`` (row, start, end, label); ``offset`` is a text's place, or -1.
+
+    ``data`` is the texts as UTF-8, a line end behind each, and ``lengths`` their characters.
+    """
 
     common: Records
-    texts: Texts
+    data: U8
+    lengths: I32
     offset: I64
     spans: I32
 
@@ -204,9 +208,10 @@ def _token_records(common: Records, columns: _Tokens, state: I64) -> TokenRecord
 
 def _mark_records(common: Records, columns: _Marks, state: I64) -> MarkRecords:
     n = len(common.lines)
-    texts = _texts(columns.data, columns.text_ends[:n])
-    spans = columns.spans[: state[_ITEMS]].copy()
-    return MarkRecords(common, texts, columns.offset[:n].copy(), spans)
+    return MarkRecords(
+        common, columns.data[: state[_DATA_BYTES]].copy(), columns.lengths[:n].copy(),
+        columns.offset[:n].copy(), columns.spans[: state[_ITEMS]].copy(),
+    )  # fmt: skip
 
 
 def _texts(data: U8, ends: I32) -> Texts:
@@ -218,4 +223,7 @@ def strings_of(texts: Texts) -> list[str]:
     """Texts as Python strings."""
     ends = np.cumsum(texts.sizes).tolist()
     data = texts.data.tobytes()
+    if data.isascii():
+        whole = data.decode()
+        return [whole[a:b] for a, b in pairwise([0, *ends])]
     return [data[a:b].decode() for a, b in pairwise([0, *ends])]

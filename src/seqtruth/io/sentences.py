@@ -19,19 +19,22 @@ SPLITS = ("sentences", "lines", "none")
 _ENDS = ".!?…‼⁇⁈⁉؟۔։।॥።፧፨។៕"
 #: Ends a sentence whatever follows (Chinese and Japanese; half-width form too).
 WIDE_ENDS = "。！？｡"
-_CLOSERS = "\"'”’»›)\\]）」』】》〉"
+_CLOSERS = "\"'”’»›)]）」』】》〉"
+_CLOSER = f"[{re.escape(_CLOSERS)}]"
 # look back and never give back, so that a million full stops take no longer than they should; begin with a
 # set of characters, which is what is searched for fast
-_END = re.compile(rf"[{_ENDS}](?<![{_ENDS}][{_ENDS}])[{_ENDS}]*+[{_CLOSERS}]*+\s++(?=\S)")
+_END = re.compile(rf"[{_ENDS}](?<![{_ENDS}][{_ENDS}])[{_ENDS}]*+{_CLOSER}*+\s++(?=\S)")
 _WIDE_END = re.compile(
-    rf"[{WIDE_ENDS}](?<![{WIDE_ENDS}][{WIDE_ENDS}])[{WIDE_ENDS}]*+[{_CLOSERS}]*+\s*+(?=\S)"
+    rf"[{WIDE_ENDS}](?<![{WIDE_ENDS}][{WIDE_ENDS}])[{WIDE_ENDS}]*+{_CLOSER}*+\s*+(?=\S)"
 )
+#: Before these no sentence ends, as before small letters.
+_GOING_ON = ",;:)]"
 #: Characters at which a line may end, and a page.
-BREAKS = tuple(map(ord, "\n\r\u2028\u2029\x85\f"))
+BREAKS = "\n\r\u2028\u2029\x85\f"
 _BLANK_LINE = re.compile(r"\n[^\S\n]*(?:\n\s*)+|\r[^\S\r]*(?:\r\s*)+|[\u2029\f]\s*")
 _LINE = re.compile(r"(?:\r\n|[\n\r\u2028\u2029\x85])\s*")
 #: More letters than this before a full stop are no abbreviation.
-_LONGEST_WORD = 40
+LONGEST_WORD = 40
 #: Words whose full stop rarely ends a sentence, in small letters.
 _ABBREVIATIONS = frozenset(
     re.findall(
@@ -45,7 +48,7 @@ _ABBREVIATIONS = frozenset(
     )
 )
 #: So many letters in a row are in no abbreviation.
-_LONG_WORD = max(map(len, _ABBREVIATIONS)) + 1
+LONG_WORD = max(map(len, _ABBREVIATIONS)) + 1
 #: A line longer than this is a paragraph, not one that was broken to fit.
 _WRAPPED = 120
 
@@ -126,25 +129,44 @@ def sentence_ends(text: str) -> Iterable[int]:
 
 def _is_end(text: str, found: re.Match[str]) -> bool:
     start, end = found.span()
-    after = text[end]
-    if after.islower() or after in ",;:)]":
+    if text[end].islower() or text[end] in _GOING_ON:
         return False
     if text[start] != "." or not text[start + 1].isspace():
         return True
-    if start >= _LONG_WORD and text[start - _LONG_WORD : start].isalpha():
+    if start >= LONG_WORD and text[start - LONG_WORD : start].isalpha():
         return True
-    place = _word_before(text, start)
+    return not is_shortened(text, _word_before(text, start), start, end)
+
+
+def is_shortened(text: str, place: int, start: int, end: int) -> bool:
+    """Whether the word before a full stop is an abbreviation, an initial or the number of an item.
+
+    Parameters
+    ----------
+    text : all of it.
+    place, start, end : where the word begins, where the full stop stands, and where the text goes on.
+    """
     name = text[place:start].lower()
-    if not name:
+    if name in _ABBREVIATIONS or not 0 < len(name) <= 2:
+        return name in _ABBREVIATIONS
+    if len(name) == 1 and name.isalpha() and text[end].isupper() and text[start - 1].isupper():
         return True
-    initial = len(name) == 1 and name.isalpha() and after.isupper() and text[start - 1].isupper()
-    number = name.isdigit() and len(name) <= 2 and _opens_line(text, place)
-    return not (initial or number or name in _ABBREVIATIONS)
+    return name.isdigit() and _opens_line(text, place)
+
+
+def signs_of(letter: str) -> int:
+    """What a character may mean for the end of a sentence, as bits; see ``kernels/cpp/sentences.hpp``."""
+    told = (
+        letter in _ENDS, letter in WIDE_ENDS, letter in _CLOSERS, letter == ".",
+        letter.islower() or letter in _GOING_ON,
+        letter.isalpha(), letter.isalnum() or letter in "._", letter.isspace(),
+    )  # fmt: skip
+    return sum(1 << bit for bit, so in enumerate(told) if so)
 
 
 def _word_before(text: str, end: int) -> int:
     """Where the letters, digits and full stops before a place begin; full stops in front are left away."""
-    start, least = end, max(0, end - _LONGEST_WORD)
+    start, least = end, max(0, end - LONGEST_WORD)
     while start > least and (text[start - 1].isalnum() or text[start - 1] in "._"):
         start -= 1
     while start < end and text[start] == ".":

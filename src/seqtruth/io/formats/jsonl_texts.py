@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.crowd import Crowd
@@ -25,10 +26,15 @@ from seqtruth.io.formats.jsonl_records import (
 )
 from seqtruth.io.from_documents import CrowdBuilder, Cutting
 from seqtruth.io.json_blocks import Line, MarkRecords, strings_of
-from seqtruth.io.marked_texts import MarkedTexts, plain_ones
+from seqtruth.io.longtable.codes import in_order_of_appearance
+from seqtruth.io.marked_texts import MarkedTexts
 from seqtruth.io.records import given_twice
-from seqtruth.io.text_batch import batch_of
+from seqtruth.io.text_batch import batch_of_bytes
 from seqtruth.io.text_spans import tidy_span
+from seqtruth.kernels.arrays import I32, I64
+
+#: Fewer texts than these are not worth an array pass.
+_FEW = 32
 
 
 class TokensError(Exception):
@@ -41,7 +47,8 @@ class TextReader:
     def __init__(self, name: str, cutting: Cutting) -> None:
         self.name, self.scheme = name, cutting.scheme
         self.builder = CrowdBuilder(name, Notes(), cutting)
-        self.documents: list[str] = []
+        self.names: dict[str, int] = {}  # of documents
+        self.documents: list[int] = []
         self.offsets: list[int] = []
         self.lines: list[int] = []
 
@@ -57,9 +64,9 @@ class TextReader:
         if "text" not in record:
             raise neither(record, where)
         text = field_in(record, "text", str, where)
-        self._enter(id, line.number)
+        self._enter([id], [line.number])
         self.builder.add(_document(self.builder, id, text, annotations, where))
-        self.documents.append(document)
+        self.documents.append(self._number(document))
         offset = record.get("offset")
         self.offsets.append(offset if type(offset) is int and offset >= 0 and document else -1)
 
@@ -70,33 +77,28 @@ class TextReader:
         for number in np.flatnonzero(common.schemes >= 0).tolist():
             where = f"{self.name}:{common.lines[number]}"
             self.scheme = self.scheme or scheme_in({"scheme": names[common.schemes[number]]}, where)
-        annotator = np.zeros(len(names), np.int64)
-        for code in dict.fromkeys(common.rows[:, 1].tolist()):
-            annotator[code] = self.builder.announce(names[code])
-        node = np.zeros(len(names), np.int64)
-        for code in dict.fromkeys(records.spans[:, 3].tolist()):
-            node[code] = self.builder.overlaps.node(names[code])
+        annotator = _numbered(common.rows[:, 1], names, self.builder.announce)
+        node = _numbered(records.spans[:, 3], names, self.builder.overlaps.node)
         seen = common.rows[:, 0] >= 0
         opinions = np.stack([common.rows[seen, 0], annotator[common.rows[seen, 1]]], axis=1)
         spans = records.spans.astype(np.int64)
         spans[:, 0] = (np.cumsum(seen) - 1)[spans[:, 0]]
         spans[:, 3] = node[spans[:, 3]]
-        texts = MarkedTexts(strings_of(common.ids), strings_of(records.texts), opinions, spans)
-        self._check_once(texts.ids, common.lines.tolist())
-        batch = batch_of(texts.texts)
-        plain = plain_ones(texts, batch)
-        borders = np.flatnonzero(np.diff(plain)) + 1
-        for first, last in pairwise([0, *borders.tolist(), len(plain)]):
-            for number in range(first, last):
-                self._enter(texts.ids[number], int(common.lines[number]))
-            if plain[first]:
-                self.builder.add_plain(texts.part(first, last), None if len(borders) else batch)
+        batch = batch_of_bytes(records.data, records.lengths)
+        texts = MarkedTexts(strings_of(common.ids), batch, opinions, spans)
+        lines = common.lines.tolist()
+        self._check_once(texts.ids, lines)
+        for first, last, plain in _runs(texts.plain_ones()):
+            self._enter(texts.ids[first:last], lines[first:last])
+            if plain:
+                self.builder.add_plain(texts.part(first, last))
                 continue
             for number in range(first, last):
                 self.builder.add(self._document(texts, records, number))
-        self.documents += [names[code] for code in common.documents.tolist()]
-        told = np.where(common.documents >= 0, records.offset, -1)
-        self.offsets += told.tolist()
+        own = common.documents % len(names)  # without a name the last, which is none
+        self.documents += _numbered(own, names, self._number)[own].tolist()
+        named = np.fromiter(map(bool, names), np.bool_, len(names))
+        self.offsets += np.where(named[own], records.offset, -1).tolist()
 
     def _document(self, texts: MarkedTexts, records: MarkRecords, number: int) -> Document:
         """One record of columns as if it were read by itself."""
@@ -109,7 +111,8 @@ class TextReader:
                 for _, start, end, label in records.spans[a:b].tolist()
             ]
         where = f"{self.name}:{records.common.lines[number]}"
-        return _document(self.builder, texts.ids[number], texts.texts[number], annotations, where)
+        text = texts.batch.text_of(number)
+        return _document(self.builder, texts.ids[number], text, annotations, where)
 
     def _check_once(self, ids: Sequence[str], lines: Sequence[int]) -> None:
         """Raise where an id stands twice among these."""
@@ -121,12 +124,16 @@ class TextReader:
                 raise given_twice(id, f"{self.name}:{line}", f"{self.name}:{first[id]}")
             first[id] = line
 
-    def _enter(self, id: str, line: int) -> None:
-        first = self.builder.number_of(id)
-        if first is not None:
-            where = f"{self.name}:{line}"
-            raise given_twice(id, where, f"{self.name}:{self.lines[first]}")
-        self.lines.append(line)
+    def _number(self, document: str) -> int:
+        return self.names.setdefault(document, len(self.names))
+
+    def _enter(self, ids: Sequence[str], lines: Sequence[int]) -> None:
+        """Note the lines of records; raises where an id was there before."""
+        if found := self.builder.first_known(ids):
+            here, first = found
+            where, before = f"{self.name}:{lines[here]}", f"{self.name}:{self.lines[first]}"
+            raise given_twice(ids[here], where, before)
+        self.lines += lines
 
     def crowd(self, cutting: Cutting) -> Crowd:
         """All records."""
@@ -139,19 +146,46 @@ class TextReader:
         builder.notes.warn(f"reading {self.name}", stacklevel=4)
         if cutting.split != "none":
             return crowd
-        return replace(crowd, corpus=_in_documents(crowd.corpus, self.documents, self.offsets))
+        names = tuple(self.names)
+        return replace(
+            crowd, corpus=_in_documents(crowd.corpus, names, self.documents, self.offsets)
+        )
 
 
-def _in_documents(corpus: Corpus, names: list[str], offsets: list[int]) -> Corpus:
+def _runs(plain: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, bool]]:
+    """Texts in a row (first, last and one), and whether they are plain; a few plain ones count as others."""
+    borders = [0, *(np.flatnonzero(np.diff(plain)) + 1).tolist(), len(plain)]
+    start = 0
+    for first, last in pairwise(borders):
+        if plain[first] and (last - first >= _FEW or last - first == len(plain)):
+            if start < first:
+                yield start, first, False
+            yield first, last, True
+            start = last
+    if start < len(plain):
+        yield start, len(plain), False
+
+
+def _numbered(codes: I32, names: Sequence[str], number_of: Callable[[str], int]) -> I64:
+    """By code, the number of its name; they are asked for in the order in which the codes come."""
+    numbers = np.zeros(len(names), np.int64)
+    for code in in_order_of_appearance(codes, len(names)).tolist():
+        numbers[code] = number_of(names[code])
+    return numbers
+
+
+def _in_documents(
+    corpus: Corpus, names: tuple[str, ...], documents: list[int], offsets: list[int]
+) -> Corpus:
     """The corpus with documents as the records name them, and places in these where all are told."""
-    numbers: dict[str, int] = {}
-    column = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)
     layers = len(corpus.layers)
     placed = min(offsets) >= 0
-    place = {name: n for n, name in enumerate(corpus.documents)}
+    place = {
+        name: n for n, name in enumerate(corpus.documents if corpus.origin.discontinuous else ())
+    }
     found = [
         one._replace(
-            document=names[n] if placed else one.document,
+            document=names[documents[n]] if placed else one.document,
             start=one.start + offsets[n] * placed,
             end=one.end + offsets[n] * placed,
             pieces=tuple((a + offsets[n] * placed, b + offsets[n] * placed) for a, b in one.pieces),
@@ -161,8 +195,8 @@ def _in_documents(corpus: Corpus, names: list[str], offsets: list[int]) -> Corpu
     ]
     return replace(
         corpus,
-        documents=tuple(numbers),
-        sentence_document=np.repeat(column, layers),
+        documents=names,
+        sentence_document=np.repeat(np.array(documents, np.int32), layers),
         text_starts=np.repeat(np.array(offsets, np.int64), layers) if placed else None,
         origin=replace(corpus.origin, discontinuous=tuple(found)),
     )

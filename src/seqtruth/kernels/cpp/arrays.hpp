@@ -129,6 +129,17 @@ using Bools = In<bool>;
 using F64 = In<double>;
 using Table = In<double, 2>;
 
+// Copies bytes to a place behind which nothing stands yet.
+INLINE void copy_bytes(const U8& from, int64_t first, int64_t size, const Out<uint8_t>& to, int64_t at) {
+    if (first + size + 8 <= from.size() && at + size + 8 <= to.size())
+        for (int64_t i = 0; i < size; i += 8) to.set_word(at + i, from.word(first + i));
+    else
+        for (int64_t i = 0; i < size; i++) to[at + i] = from[first + i];
+}
+
+// One in every byte of a word.
+constexpr uint64_t EACH_BYTE = 0x0101010101010101ULL;
+
 // Scores closer than this are ties, so that the order of a sum cannot pick the winner.
 constexpr double SCORE_TIE = 1e-9;
 

@@ -74,14 +74,6 @@ INLINE int64_t cell_end(const U8& buffer, const Bools& gap, bool tabbed, int64_t
     return found ? static_cast<const uint8_t*>(found) - buffer.data : end;
 }
 
-// Copies bytes to a place behind which nothing stands yet.
-INLINE void copy_bytes(const U8& from, int64_t first, int64_t size, const Out<uint8_t>& to, int64_t at) {
-    if (first + size + 8 <= from.size() && at + size + 8 <= to.size())
-        for (int64_t i = 0; i < size; i += 8) to.set_word(at + i, from.word(first + i));
-    else
-        for (int64_t i = 0; i < size; i++) to[at + i] = from[first + i];
-}
-
 // Number of cells on each of the lines `rows`.
 void count_cells(U8 buffer, I64 starts, I64 ends, I64 rows, Bools gap, Out<int64_t> counts) {
     for (int64_t k = 0; k < rows.size(); k++) {

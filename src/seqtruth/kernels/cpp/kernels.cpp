@@ -8,7 +8,9 @@
 #include "crf.hpp"
 #include "estep.hpp"
 #include "json_lines.hpp"
+#include "json_split.hpp"
 #include "longtable.hpp"
+#include "sentences.hpp"
 #include "span_decoding.hpp"
 #include "special.hpp"
 #include "text.hpp"
@@ -106,9 +108,13 @@ const Kernel TABLE[] = {
     NUMBER_KERNEL(mark_numbers),
     NUMBER_KERNEL(read_columns),
     PLAIN_KERNEL(read_token_lines),
+    PLAIN_KERNEL(look_up),
     PLAIN_KERNEL(find_tokens),
-    PLAIN_KERNEL(encode_stretches),
+    PLAIN_KERNEL(copy_stretches),
+    PLAIN_KERNEL(place_spans),
+    PLAIN_KERNEL(find_ends),
     PLAIN_KERNEL(read_span_lines),
+    PLAIN_KERNEL(find_cuts),
 };
 
 }  // namespace
