@@ -36,7 +36,7 @@ def test_new_labels_end_near_the_refit(method: str) -> None:
     assert np.mean(now.tags != refit.tags) <= (0.01 if same else 0.02)
     if same:
         assert abs(now.evaluate(data.gold).f1 - refit.evaluate(data.gold).f1) < 0.015
-    assert np.abs(now.annotators.weight - refit.annotators.weight).max() < 0.03
+    assert np.abs(now.annotators.weight - refit.annotators.weight).max() < (0.03 if same else 0.05)
     assert now.annotators.sentences.tolist() == refit.annotators.sentences.tolist()
 
 
