@@ -113,8 +113,10 @@ def _machine(results: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {v}" for name, v in m["versions"].items())
     text = f"{m['cpu']}, {m['cores']} cores, {m['memory_gib']} GiB, {m['system']}, Python {m['python']}"
     note = ""
-    if (load := results.get("load_before")) is not None and load > 0.5:
-        note = f"\n\n**The machine was not idle** (load {load} before the run): times are too high."
+    if (load := results.get("load_before")) is not None:
+        state = "was not idle" if load > 0.5 else "was idle"
+        note = f"\n\n**The machine {state}** when the tables were begun (load {load})"
+        note += ": times are too high." if load > 0.5 else "; other parts say their own load."
     return f"**Machine**: {text}.  \n**Versions**: {versions}.{note}\n"
 
 
