@@ -10,7 +10,9 @@ A model with a weak prior fits the very annotators who judge it, since they are 
 not of what was learnt. Where the prior is weaker than usual, the model is compared with others by its
 *cautious* twin, which has the usual one.
 
-A sample of a large crowd tells the strength for all of it: there it grows with what annotators said.
+In a large crowd a sample tells the strength. Beside everything, the prior weighs as much as it did beside the
+sample, or it weighs the same share of it: annotators who err alike want that, others do not, and left-out
+annotators choose between the two.
 """
 
 from __future__ import annotations
@@ -62,8 +64,9 @@ def learn_sequences(run: Run) -> Sequences:
         sample = run.task.on(run.crowd, run.known)
         strength = best_strength(lambda one: _f1(run, learn_with(run, sample, one)[0]))
         drawn = max(int(np.count_nonzero(run.crowd.tags >= 0)), 1)
-        strength *= max(run.parts.facts.n_annotations / drawn, 1.0)
-        model, sums = learn_with(run, here, strength)
+        share = max(run.parts.facts.n_annotations / drawn, 1.0)
+        both = [(one, *learn_with(run, here, one)) for one in (strength, strength * share)]
+        strength, model, sums = max(both, key=lambda found: _f1(run, found[1]))
         return Sequences(model, None, sums, strength)
     tried: dict[float, tuple[Model, Sums]] = {}
 
