@@ -36,8 +36,8 @@ from seqtruth.methods.task import Task
 if TYPE_CHECKING:
     from seqtruth.methods.accord.run import Run
 
-#: Rounds of EM: more of them drift.
-ROUNDS = 20
+#: Rounds of EM at the most; and in a crowd larger than the sample, where each is a pass over everything.
+ROUNDS, FEW_ROUNDS = 100, 20
 #: Strengths are looked for up to so many steps (half a power of ten each) from the usual one.
 FARTHEST = 5
 
@@ -121,7 +121,7 @@ def learn_with(run: Run, task: Task, strength: float) -> tuple[Model, Sums]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         begin = partial(model.start, majority(task))
-        rules = Rules(ROUNDS, 1e-6, "lower bound", False)
+        rules = Rules(ROUNDS if run.everything else FEW_ROUNDS, 1e-6, "lower bound", False)
         state, _ = iterate(begin, model.advance, rules, model.schema)
     tables = model.tables(state)
     assert tables.transition is not None
