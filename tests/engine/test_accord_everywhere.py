@@ -18,6 +18,7 @@ from seqtruth.methods.accord import labeller, run
 from seqtruth.methods.accord.first_state import first_state
 from seqtruth.methods.accord.options import GAPS, HEARD
 from seqtruth.methods.accord.run import Run
+from seqtruth.methods.crossfit import FoldModels
 from seqtruth.methods.task import Task
 from seqtruth.simulation import simulate_rules
 
@@ -174,14 +175,18 @@ def test_parts_hold_whole_documents(table: Path) -> None:
     assert sum(map(len, seen)) == len(set.union(*seen))
 
 
+def taught(crowd: Crowd) -> tuple[Run, FoldModels]:
+    """A run after its first round, and the models that it taught."""
+    run = Run(st.Accord(predictor="crf", max_iter=1), Task(st.engine.MemoryParts(crowd)))
+    return run, run.models(run.advance(first_state(run)).state)
+
+
 def test_no_sentence_is_judged_by_who_has_seen_its_document(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learn_from(monkeypatch, 4000)
     crowd = st.read(table)
-    run = Run(st.Accord(predictor="crf", max_iter=1), Task(st.engine.MemoryParts(crowd)))
-    state = run.advance(first_state(run)).state
-    models = run.models(state)
+    run, models = taught(crowd)
     fold = models.folds.of(crowd.corpus)
     learnt = models.folds.of(run.crowd.corpus)
     documents = {}
@@ -200,8 +205,7 @@ def test_what_nobody_learnt_from_is_judged_by_all(
 ) -> None:
     learn_from(monkeypatch, 4000)
     crowd = st.read(table)
-    run = Run(st.Accord(predictor="crf", max_iter=1), Task(st.engine.MemoryParts(crowd)))
-    models = run.models(run.advance(first_state(run)).state)
+    run, models = taught(crowd)
     sampled = set(run.crowd.corpus.sentence_ids.to_pylist())
     unseen = models.folds.unseen(crowd.corpus)
     assert [
