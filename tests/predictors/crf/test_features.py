@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from unittest import mock
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,17 +44,18 @@ def token_texts(sentence: list[str], i: int) -> list[tuple[str, ...]]:
 class Plain:
     """The first eight channels' vocabularies, and each token's numbers in them."""
 
-    def __init__(self) -> None:
+    def __init__(self, many: bool) -> None:
+        self.many = many
         self.tables: list[dict[str, int]] = [{} for _ in range(8)]
 
     def numbers(self, sentences: list[list[str]], grow: bool) -> list[list[list[int]]]:
         found = [token_texts(s, i) for s in sentences for i in range(len(s))]
         for channel, table in enumerate(self.tables):
             said = [texts[channel] for texts in found]
-            for texts in said if grow else []:
-                if channel < 5 or said.count(texts) >= 2:
-                    for text in texts:
-                        table.setdefault(text, len(table))
+            count = Counter(text for texts in said for text in texts)
+            for text in (text for texts in said for text in texts) if grow else []:
+                if channel == 0 or (channel < 5 and not self.many) or count[text] >= 2:
+                    table.setdefault(text, len(table))
         return [
             [[table[t] for t in texts[c] if t in table] for c, table in enumerate(self.tables)]
             for texts in found
@@ -59,11 +63,18 @@ class Plain:
 
 
 @settings(deadline=None)
-@given(TEXTS, TEXTS, TEXTS)
+@given(TEXTS, TEXTS, TEXTS, st.booleans())
 def test_channels_say_what_the_plain_way_says(
-    first: list[list[str]], second: list[list[str]], third: list[list[str]]
+    first: list[list[str]], second: list[list[str]], third: list[list[str]], many: bool
 ) -> None:
-    encoder, plain = Encoder(), Plain()
+    with mock.patch.object(features, "MANY", -1 if many else features.MANY):
+        _compare(first, second, third, many)
+
+
+def _compare(
+    first: list[list[str]], second: list[list[str]], third: list[list[str]], many: bool
+) -> None:
+    encoder, plain = Encoder(), Plain(many)
     for sentences, grow in ((first, True), (second, False), (third, True), (second, False)):
         channels = encoder.encode(Corpus.of(sentences), grow=grow)[:8]
         expected = plain.numbers(sentences, grow)

@@ -57,7 +57,7 @@ class CRF:
     tol: float = 1e-4
     scheme: Scheme | None = field(default=None, init=False, repr=False)
     _encoder: Encoder = field(default_factory=Encoder, init=False, repr=False)
-    _theta: list[F64] = field(default_factory=list, init=False, repr=False)
+    _theta: list[F32] = field(default_factory=list, init=False, repr=False)
     _chain: F64 | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -114,8 +114,9 @@ class CRF:
             single=True,
         )
         # as exact as a saved tagger, so that going on from a file is going on from memory
-        found, self._chain = problem.unpack(solution.astype(np.float32).astype(np.float64))
-        self._theta = np.split(found, np.cumsum(sizes)[:-1])
+        found, chain = problem.unpack(solution)
+        self._theta = np.split(found.astype(np.float32), np.cumsum(sizes)[:-1])
+        self._chain = chain.astype(np.float32).astype(np.float64)
         return self
 
     def predict_proba(self, tokens: Tokens) -> F32:
@@ -130,7 +131,7 @@ class CRF:
         corpus = as_corpus(tokens)
         sizes = [len(part) for part in self._theta]
         views = Views.of(self._encoder.encode(corpus, grow=False), sizes)
-        scores = views.scores(np.vstack(self._theta))
+        scores = views.scores(np.vstack(self._theta, dtype=np.float64))
         return scores, _as_chain(self._chain)
 
     def log_likelihood(self, tokens: Tokens, tags: Tags) -> F64:
@@ -156,7 +157,7 @@ class CRF:
             for i, (part, vocabulary) in enumerate(
                 zip(self._theta, self._encoder.vocabularies, strict=True)
             ):
-                arrays[f"theta{i}"] = part.astype(np.float32)
+                arrays[f"theta{i}"] = part
                 arrays[f"features{i}"] = np.frombuffer(
                     json.dumps(list(vocabulary), ensure_ascii=False).encode(), np.uint8
                 )
@@ -172,7 +173,7 @@ class CRF:
             texts = _feature_texts(arrays, i)
             if len(texts) != sizes[f"features {i}"]:
                 raise ValueError(f"theta{i} must have a row for each of {len(texts)} features")
-            crf._theta.append(arrays[f"theta{i}"].astype(np.float64))
+            crf._theta.append(arrays[f"theta{i}"].astype(np.float32))
             crf._encoder.vocabularies.append({text: n for n, text in enumerate(texts)})
         crf.scheme = scheme
         crf._chain = arrays["chain"].astype(np.float64)

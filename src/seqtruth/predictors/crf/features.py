@@ -25,6 +25,9 @@ from seqtruth.predictors.crf.row_sums import RowSums
 BEFORE, AFTER = "\x02", "\x03"  # stand for what lies outside the sentence
 #: Words whose features are remembered: the folds of a corpus ask for the same ones again and again.
 MEMORY = 200_000
+#: In texts of more tokens than this a neighbour's feature that is seen once is not worth its memory: a third
+#: of all features there.
+MANY = 200_000
 _RUNS = re.compile(r"(.)\1+")
 
 
@@ -142,13 +145,13 @@ class Encoder:
 
     Parameters
     ----------
-    min_pair_count : combinations of words or shapes that occur less often than this in the
-        training text are left out.
+    min_count : combinations of words or shapes that occur less often than this in the training text
+        are left out; where there are more than :data:`MANY` tokens, features of neighbours, too.
     vocabularies : feature text -> number, one table per channel. Encoding with ``grow`` adds to
         them; otherwise features not in them are passed over.
     """
 
-    min_pair_count: int = 2
+    min_count: int = 2
     vocabularies: list[dict[str, int]] = field(default_factory=list)
 
     def encode(self, corpus: Corpus, *, grow: bool) -> list[Channel]:
@@ -174,34 +177,37 @@ class Encoder:
             _joined(shapes[-1], shapes[0], shapes[1]),
             _joined(_sentence_look(corpus, codes, words), shapes[0]),
         ]
-        assert len(views) == CHANNELS
+        neighbours = self.min_count if corpus.n_tokens > MANY else 1
+        least = [1, *4 * [neighbours], *4 * [self.min_count]]
+        assert len(views) == len(least) == CHANNELS
         while grow and len(self.vocabularies) < len(views):
             self.vocabularies.append({})
         return [
-            self._channel(atom, names, vocabulary, grow)
-            for (atom, names), vocabulary in zip(views, self.vocabularies, strict=True)
+            _channel(*view, vocabulary, count if grow else None)
+            for view, count, vocabulary in zip(views, least, self.vocabularies, strict=True)
         ]
 
-    def _channel(
-        self, atom: I32, names: _Kind | _Combinations, vocabulary: dict[str, int], grow: bool
-    ) -> Channel:
-        counts = np.bincount(atom, minlength=len(names))
-        least = self.min_pair_count if isinstance(names, _Combinations) else 1
-        often = counts >= least
-        # nothing is known of the others where all is new
-        start, code, texts = names.coded(often if grow and not vocabulary else None)
-        number = np.full(len(texts), -1, np.int32)
-        present = np.flatnonzero(np.bincount(code, minlength=len(texts))).tolist()
-        if vocabulary:
-            number[present] = [vocabulary.get(texts[n], -1) for n in present]
-        if grow:
-            learnt = code[np.repeat(often, np.diff(start))]
-            new = _in_order(learnt[number[learnt] < 0], len(texts))
-            number[new] = np.arange(len(vocabulary), len(vocabulary) + len(new))
-            vocabulary.update(zip([texts[n] for n in new], number[new].tolist(), strict=True))
-        numbers = number[code]
-        known = np.concatenate([[0], np.cumsum(numbers >= 0)])
-        return Channel(atom, known[start], numbers[numbers >= 0])
+
+def _channel(
+    atom: I32, names: _Kind | _Combinations, vocabulary: dict[str, int], least: int | None
+) -> Channel:
+    """Features that occur at least so often are added to the vocabulary; None: nothing is."""
+    counts = np.bincount(atom, minlength=len(names))
+    # nothing is known of the others where all is new
+    start, code, texts = names.coded(None if least is None or vocabulary else counts >= least)
+    number = np.full(len(texts), -1, np.int32)
+    seen = np.bincount(code, np.repeat(counts, np.diff(start)), len(texts))
+    present = np.flatnonzero(seen).tolist()
+    if vocabulary:
+        number[present] = [vocabulary.get(texts[n], -1) for n in present]
+    if least is not None:
+        learnt = code[seen[code] >= least]
+        new = _in_order(learnt[number[learnt] < 0], len(texts))
+        number[new] = np.arange(len(vocabulary), len(vocabulary) + len(new))
+        vocabulary.update(zip([texts[n] for n in new], number[new].tolist(), strict=True))
+    numbers = number[code]
+    known = np.concatenate([[0], np.cumsum(numbers >= 0)])
+    return Channel(atom, known[start], numbers[numbers >= 0])
 
 
 class _Coded(NamedTuple):
