@@ -16,6 +16,7 @@ from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError
 from seqtruth.kernels.arrays import F32, I64, Bool, Tags
+from seqtruth.kernels.memory import give_back
 from seqtruth.kernels.threads import threads
 from seqtruth.methods.folds import Folds, folds_of
 from seqtruth.predictors.base import Predictor
@@ -143,6 +144,7 @@ def cross_fit(
     if large:
         for one in jobs:
             one()
+            give_back()
     else:
         together(jobs, threads())
     kept = tuple(map(tuple, models))

@@ -262,6 +262,7 @@ def lay_out_rows(coder: Coder, runs: Runs, needs_text: bool = False) -> TableRow
     sentence, annotator = task[order], annotators[order]
     begins = np.ones(len(order), np.bool_)
     begins[1:] = (sentence[1:] != sentence[:-1]) | (annotator[1:] != annotator[:-1])
+    sentence, annotator = sentence[begins], annotator[begins]
     pair = np.cumsum(begins, dtype=np.int64)
     pair -= 1  # in place: there may be one for every row
     if not begins.all():
@@ -271,7 +272,6 @@ def lay_out_rows(coder: Coder, runs: Runs, needs_text: bool = False) -> TableRow
             run = int(np.searchsorted(start, row, "right")) - 1
             name = tasks[int(task[run])].as_py()
             raise _repeat(coder, name, int(annotators[run]), at(row))
-    sentence, annotator = sentence[begins], annotator[begins]
     row_offsets = offsets_of(np.diff(offsets)[sentence])
     tags = kernels.lay_out(pair, order, first, lengths, start, labels, row_offsets)
 

@@ -91,10 +91,15 @@ def find_runs(
     return starts[:n_runs], int(fault[0]), int(fault[1])
 
 
-def join(batches: Sequence[Runs]) -> Runs:
-    """Neighbouring batches as one; runs and tasks that go on over a border are made whole."""
+def join(batches: list[Runs]) -> Runs:
+    """Neighbouring batches as one; runs and tasks that go on over a border are made whole.
+
+    The list is emptied, batch by batch, so that they do not all stay beside what is made of them: there may
+    be a run for every row.
+    """
     if len(batches) == 1:
-        return batches[0]
+        return batches.pop()
+    first_row = batches[0].first_row
     n_tasks = np.cumsum([0] + [len(batch.tasks) for batch in batches])
     n_runs = np.cumsum([0] + [len(batch.task) for batch in batches])
     rows = np.cumsum([0] + [batch.n_rows for batch in batches])
@@ -104,16 +109,22 @@ def join(batches: Sequence[Runs]) -> Runs:
     # of several empty batches only one border is there
     again = [n for n in np.unique(inner).tolist() if tasks[n].as_py() == tasks[n - 1].as_py()]
     less = np.searchsorted(again, n_tasks[:-1], "right")
-    task, start = np.empty(n_runs[-1], np.int32), np.empty(n_runs[-1] + 1, np.int64)
+    task, annotator, document, first = (np.empty(n_runs[-1], np.int32) for _ in range(4))
+    start = np.empty(n_runs[-1] + 1, np.int64)
+    labels = np.empty(rows[-1], np.result_type(*(batch.labels for batch in batches)))
+    tokens = None if batches[0].tokens is None else np.empty(rows[-1], np.int32)
     start[-1] = rows[-1]
-    for n, batch in enumerate(batches):  # in place: there may be a run for every row
-        mine = slice(n_runs[n], n_runs[n + 1])
+    while batches:  # the youngest first: that is how memory is given back
+        batch = batches.pop()
+        n = len(batches)
+        mine, its_rows = slice(n_runs[n], n_runs[n + 1]), slice(rows[n], rows[n + 1])
         np.add(batch.task, np.int32(n_tasks[n] - less[n]), out=task[mine])
         np.add(batch.start[:-1], rows[n], out=start[mine])
-    annotator, document, first = (
-        np.concatenate([getattr(batch, name) for batch in batches])
-        for name in ("annotator", "document", "first")
-    )
+        annotator[mine], document[mine] = batch.annotator, batch.document
+        first[mine], labels[its_rows] = batch.first, batch.labels
+        if tokens is not None:
+            tokens[its_rows] = batch.tokens
+        del batch
     # a batch's own runs are as long as they can be
     at = np.unique(n_runs[1:-1])
     at = at[(at > 0) & (at < len(task))]
@@ -130,18 +141,7 @@ def join(batches: Sequence[Runs]) -> Runs:
         first, start = np.delete(first, drop), np.delete(start, drop)
     if again:
         tasks = tasks.take(pa.array(np.delete(np.arange(len(tasks)), again)))
-    tokens = [batch.tokens for batch in batches if batch.tokens is not None]
-    return Runs(
-        batches[0].first_row,
-        tasks,
-        task,
-        annotator,
-        document,
-        first,
-        start,
-        np.concatenate([batch.labels for batch in batches]),
-        np.concatenate(tokens) if tokens else None,
-    )
+    return Runs(first_row, tasks, task, annotator, document, first, start, labels, tokens)
 
 
 def _joined(tasks: Sequence[pa.Array]) -> pa.Array:

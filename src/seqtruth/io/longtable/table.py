@@ -18,7 +18,7 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.errors import DataError, InputError, ParameterError
 from seqtruth.io.longtable.ahead import ahead
 from seqtruth.io.longtable.build import Coder, lay_out_rows, make_crowd
-from seqtruth.io.longtable.runs import Runs, join
+from seqtruth.io.longtable.runs import join
 from seqtruth.io.longtable.sources import (
     Batches,
     TableSource,
@@ -32,6 +32,7 @@ from seqtruth.io.longtable.sources import (
 )
 from seqtruth.io.longtable.spans import read_span_rows, span_table
 from seqtruth.io.longtable.write import save_tokens, token_table
+from seqtruth.kernels.memory import give_back
 
 
 def read_csv(
@@ -78,14 +79,9 @@ def read_token_rows(table: Batches, scheme: str | None) -> Crowd:
     for batch in ahead(table.batches):
         coded.append(coder.runs(batch, row))
         row += batch.num_rows
-    return make_crowd(coder, lay_out_rows(coder, _taken(coded)), scheme)
-
-
-def _taken(batches: list[Runs]) -> Runs:
-    """All as one; the list is emptied, so that they do not stay beside what is made of them."""
-    runs = join(batches)
-    batches.clear()
-    return runs
+    if len(coded) > 1:
+        give_back()
+    return make_crowd(coder, lay_out_rows(coder, join(coded)), scheme)
 
 
 def write_table(

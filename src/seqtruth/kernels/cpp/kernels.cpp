@@ -10,6 +10,7 @@
 #include "json_lines.hpp"
 #include "json_split.hpp"
 #include "longtable.hpp"
+#include "memory.hpp"
 #include "sentences.hpp"
 #include "span_decoding.hpp"
 #include "special.hpp"
@@ -115,6 +116,7 @@ const Kernel TABLE[] = {
     PLAIN_KERNEL(find_ends),
     PLAIN_KERNEL(read_span_lines),
     PLAIN_KERNEL(find_cuts),
+    PLAIN_KERNEL(give_back),
 };
 
 }  // namespace
