@@ -21,7 +21,7 @@ from seqtruth.kernels.arrays import F64, I64
 from seqtruth.kernels.random import uniform_by_name
 
 #: A sample has at most about so many tokens, and so many annotations.
-TOKENS, ANNOTATIONS = 400_000, 6_000_000
+TOKENS, ANNOTATIONS = 500_000, 6_000_000
 #: Fewer documents than this are no units to draw: sentences are drawn.
 FEWEST_DOCUMENTS = 50
 #: The numbers drawn are told apart to one in so many.

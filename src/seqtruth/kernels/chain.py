@@ -55,6 +55,23 @@ class Chain(NamedTuple):
         """Everything may follow everything."""
         return Chain(np.ones(n_labels), np.ones((n_labels, n_labels)), np.ones(n_labels))
 
+    @staticmethod
+    def of_rows(rows: F64) -> Chain:
+        """From float64[L+2, L]: transitions, start, end."""
+        return Chain(rows[-2].copy(), rows[:-2].copy(), rows[-1].copy())
+
+    def as_rows(self) -> F64:
+        """Inverse of :meth:`of_rows`."""
+        return np.vstack([self.transition, self.start, self.end])
+
+    def power(self, power: float) -> Chain:
+        """Weights to a power; what is forbidden stays so."""
+        return Chain(*(np.where(x > 0, np.maximum(x, 1e-300) ** power, 0.0) for x in self))
+
+    def times(self, other: Chain) -> Chain:
+        """Both together."""
+        return Chain(*(x * y for x, y in zip(self, other, strict=True)))
+
     def logs(self) -> Chain:
         """Logarithms, with :data:`FORBIDDEN` for zero."""
         return Chain(*(np.log(x, out=np.full_like(x, FORBIDDEN), where=x > 0) for x in self))

@@ -16,10 +16,11 @@ from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError
 from seqtruth.kernels.arrays import F32, I64, Bool, Tags
+from seqtruth.kernels.chain import Chain
 from seqtruth.kernels.memory import give_back
 from seqtruth.kernels.threads import threads
 from seqtruth.methods.folds import Folds, folds_of
-from seqtruth.predictors.base import Predictor
+from seqtruth.predictors.base import Potentials, Predictor, potentials_of
 from seqtruth.predictors.crf.crf import CRF
 from seqtruth.stopping import together
 
@@ -46,46 +47,63 @@ class FoldModels(NamedTuple):
     """Trained copies of predictors; each judges a fold of documents that it has not seen.
 
     What nobody learnt from, as it was not in the sample, is judged by all of them: the mean of what they say.
+    How labels follow each other is each member's mean over its copies.
 
     folds : which fold a sentence is in.
     models : by member and fold; None where there was nothing to learn from.
+    chains : by member.
     n_labels : of the scheme.
     """
 
     folds: Folds
     models: tuple[tuple[Predictor | None, ...], ...]
+    chains: tuple[Chain, ...]
     n_labels: int
 
-    def opinions(self, corpus: Corpus) -> list[F32]:
+    def opinions(self, corpus: Corpus) -> list[Potentials]:
         """Each member's opinion on every sentence of any part of the corpus."""
         fold, unseen = self.folds.of(corpus), self.folds.unseen(corpus)
         asked = [np.flatnonzero(unseen | (fold == k)) for k in range(self.folds.count)]
-        return [self._opinion(copies, corpus, asked) for copies in self.models]
+        return [
+            self._opinion(copies, chain, corpus, asked)
+            for copies, chain in zip(self.models, self.chains, strict=True)
+        ]
 
     def _opinion(
-        self, copies: Sequence[Predictor | None], corpus: Corpus, asked: Sequence[I64]
-    ) -> F32:
+        self, copies: Sequence[Predictor | None], chain: Chain, corpus: Corpus, asked: Sequence[I64]
+    ) -> Potentials:
         """The mean of what those say who were asked about a sentence."""
         total = np.zeros((corpus.n_tokens, self.n_labels), np.float32)
         voices = np.zeros((corpus.n_tokens, 1), np.float32)
         for model, ask in zip(copies, asked, strict=True):
             if model is not None and len(ask):
                 at = gather(corpus.token_offsets, ask)[1]
-                total[at] += model.predict_proba(corpus[ask])
+                total[at] += potentials_of(model, corpus[ask]).scores
                 voices[at] += 1
-        return np.where(voices > 0, total / np.maximum(voices, 1), _nothing(corpus, self.n_labels))
+        scores = np.where(
+            voices > 0, total / np.maximum(voices, 1), _nothing(corpus, self.n_labels)
+        )
+        return Potentials(scores, chain)
 
 
 class CrossFitted(NamedTuple):
     """Each member's opinion on every sentence it was asked about, and the models behind them."""
 
-    opinions: list[F32]
+    opinions: list[Potentials]
     models: FoldModels
 
 
 def _nothing(corpus: Corpus, n_labels: int) -> F32:
-    """float32[T, L]: the opinion of who has learnt nothing."""
-    return np.full((corpus.n_tokens, n_labels), np.float32(1.0 / n_labels))
+    """float32[T, L]: the log opinion of who has learnt nothing."""
+    return np.full((corpus.n_tokens, n_labels), np.float32(-np.log(n_labels)))
+
+
+def _mean_chain(chains: Sequence[Chain], n_labels: int) -> Chain:
+    """Their geometric mean."""
+    found = Chain.free(n_labels)
+    for chain in chains:
+        found = found.times(chain.power(1.0 / len(chains)))
+    return found
 
 
 def cross_fit(
@@ -112,8 +130,10 @@ def cross_fit(
     """
     dealt, large = folds_of(corpus, folds, seed), corpus.n_tokens > LARGE
     fold = dealt.of(corpus)
-    opinions = [_nothing(corpus, len(scheme.labels)) for _ in members]
+    n_labels = len(scheme.labels)
+    opinions = [_nothing(corpus, n_labels) for _ in members]
     models: list[list[Predictor | None]] = [[None] * folds for _ in members]
+    chains: list[list[Chain | None]] = [[None] * folds for _ in members]
 
     load(members, corpus)
 
@@ -131,14 +151,15 @@ def cross_fit(
         model = _seeded(members[m], [seed, number, m, k])
         model = model if large else _hurried(model)
         _teach(model, corpus, scheme, targets, learn)
-        said = model.predict_proba(corpus[ask])
+        said = potentials_of(model, corpus[ask])
         places = gather(corpus.token_offsets, ask)[1]
-        if np.shape(said) != (len(places), len(scheme.labels)) or not np.isfinite(said).all():
+        fits = said.scores.shape == (len(places), n_labels)
+        if not fits or not np.isfinite(said.scores).all():
             raise DataError(
                 f"predictor {predictor_name(model)} must give every token a probability of every label"
             )
-        opinions[m][places] = said
-        models[m][k] = model
+        opinions[m][places] = said.scores
+        models[m][k], chains[m][k] = model, said.chain
 
     jobs = [partial(job, m, k) for m in _slow_first(members) for k in range(folds)]
     if large:
@@ -147,8 +168,11 @@ def cross_fit(
             give_back()
     else:
         together(jobs, threads())
-    kept = tuple(map(tuple, models))
-    return CrossFitted(opinions, FoldModels(dealt, kept, len(scheme.labels)))
+    follow = tuple(
+        _mean_chain([chain for chain in own if chain is not None], n_labels) for own in chains
+    )
+    said = [Potentials(*one) for one in zip(opinions, follow, strict=True)]
+    return CrossFitted(said, FoldModels(dealt, tuple(map(tuple, models)), follow, n_labels))
 
 
 def load(members: Sequence[Predictor], corpus: Corpus) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +16,11 @@ from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError
 from seqtruth.kernels.arrays import F32, F64, I64, Tags
+from seqtruth.kernels.chain import Chain, forward_backward
 
 Tokens = Corpus | Sequence[Sequence[str]]
+#: A probability of nothing.
+TINY = 1e-12
 Targets = Tags | F32 | F64 | Sequence[Sequence[str]]
 
 
@@ -52,6 +55,59 @@ class Predictor(Protocol):
 
     def clone(self) -> Self:
         """An untrained copy with the same settings."""
+
+
+class Potentials(NamedTuple):
+    """What a predictor says of whole sequences: p(y | x) ∝ chain(y) · Π_i exp scores[i, y_i].
+
+    scores : float32[T, L], logarithms; the exponentials of a token's sum to one.
+    chain : weights of label pairs; all one where it says nothing of them.
+    """
+
+    scores: F32
+    chain: Chain
+
+    def probabilities(self, offsets: I64) -> F32:
+        """float32[T, L]: of each label at each token.
+
+        Parameters
+        ----------
+        offsets : int64[S+1], where sentences begin.
+        """
+        return forward_backward(self.scores, offsets, self.chain).marginals
+
+    def apart(self, offsets: I64) -> Potentials:
+        """Each token's labels for themselves."""
+        return apart(self.probabilities(offsets))
+
+
+def apart(probabilities: F32) -> Potentials:
+    """Of who says nothing of pairs of labels.
+
+    Parameters
+    ----------
+    probabilities : float32[T, L].
+    """
+    scores = np.log(np.maximum(probabilities, TINY, dtype=np.float64)).astype(np.float32)
+    return Potentials(scores, Chain.free(probabilities.shape[1]))
+
+
+def potentials_of(predictor: Predictor, tokens: Tokens) -> Potentials:
+    """What a trained predictor says of whole sequences; of one that only knows tokens (it has no
+    ``potentials``), what it says of each.
+
+    Parameters
+    ----------
+    predictor : trained.
+    tokens : the sentences.
+    """
+    own = getattr(predictor, "potentials", None)
+    if own is None:
+        return apart(np.asarray(predictor.predict_proba(tokens)))
+    scores, chain = own(tokens)
+    top = scores.max(axis=1, keepdims=True)
+    total = np.log(np.exp(scores - top).sum(axis=1, keepdims=True)) + top
+    return Potentials(np.asarray(scores - total, np.float32), chain)
 
 
 class Storable(Protocol):

@@ -1,4 +1,4 @@
-"""Several predictors as one: the weighted geometric mean of their opinions."""
+"""Several predictors as one: the weighted geometric mean of their opinions on whole sequences."""
 
 from __future__ import annotations
 
@@ -11,13 +11,39 @@ from seqtruth.archive import Arrays, under, within
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import ParameterError
 from seqtruth.kernels.arrays import F32, F64
-from seqtruth.predictors.base import Predictor, Targets, Tokens
+from seqtruth.kernels.chain import Chain, forward_backward
+from seqtruth.predictors.base import (
+    Potentials,
+    Predictor,
+    Targets,
+    Tokens,
+    as_corpus,
+    potentials_of,
+)
 from seqtruth.predictors.registry import as_storable, stored_kind
 from seqtruth.schema import Schema
 
 
+def pooled(said: Sequence[Potentials], weights: F64) -> tuple[F64, Chain]:
+    """Label scores float64[T, L] and label chain of several opinions together.
+
+    Parameters
+    ----------
+    said : the opinions.
+    weights : float64[M], of each.
+    """
+    n_tokens, n_labels = said[0].scores.shape
+    scores, chain = np.zeros((n_tokens, n_labels)), Chain.free(n_labels)
+    for weight, one in zip(weights, said, strict=True):
+        scores += weight * one.scores
+        chain = chain.times(one.chain.power(float(weight)))
+    return scores, chain
+
+
 class Ensemble:
-    """p(l | x_i) ∝ Π_m p_m(l | x_i)^{v_m}, with Σ_m v_m = 1.
+    """p(y | x) ∝ Π_m p_m(y | x)^{v_m} of whole sequences y, with Σ_m v_m = 1.
+
+    Of a member that says nothing of pairs of labels, p_m(y | x) is the product over tokens.
 
     Parameters
     ----------
@@ -63,12 +89,13 @@ class Ensemble:
         return self
 
     def predict_proba(self, tokens: Tokens) -> F32:
-        total = sum(
-            weight * np.log(np.maximum(member.predict_proba(tokens), 1e-12).astype(np.float64))
-            for weight, member in zip(self.weights, self.members, strict=True)
-        )
-        e = np.exp(total - np.max(total, axis=1, keepdims=True))
-        return np.asarray(e / e.sum(axis=1, keepdims=True), np.float32)
+        corpus = as_corpus(tokens)
+        scores, chain = self.potentials(corpus)
+        return forward_backward(scores, corpus.token_offsets, chain).marginals
+
+    def potentials(self, tokens: Tokens) -> tuple[F64, Chain]:
+        """Label scores float64[T, L] and the label chain: the weighted sums of all members' logarithms."""
+        return pooled([potentials_of(member, tokens) for member in self.members], self.weights)
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Settings and parameters of all members."""

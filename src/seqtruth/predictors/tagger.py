@@ -16,25 +16,29 @@ from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, InputError
 from seqtruth.kernels.arrays import F32
-from seqtruth.kernels.chain import Chain, viterbi
-from seqtruth.predictors.base import Predictor
+from seqtruth.kernels.chain import Chain
+from seqtruth.predictors.base import Predictor, potentials_of
+from seqtruth.predictors.decoding import Decoded, best_spans
 from seqtruth.predictors.registry import as_storable, stored_kind
 
 
 @dataclass(frozen=True)
 class Tagger:
-    """Labels new text with the legal path of largest probability.
+    """Labels new text with the spans worth naming, or with the legal path of largest probability.
 
     Parameters
     ----------
     predictor : trained; gives probabilities.
     scheme : what its columns mean.
     layers : names and taggers of further layers, where spans overlap: each marks the same text on its own.
+    threshold : θ of :mod:`seqtruth.kernels.span_decoding`: half of the F1 that can be expected; None: the
+        likeliest path.
     """
 
     predictor: Predictor
     scheme: Scheme
     layers: tuple[tuple[str, Tagger], ...] = ()
+    threshold: float | None = None
 
     def tag(self, tokens: Sequence[str]) -> list[str]:
         """Labels of one sentence, on the first layer."""
@@ -73,11 +77,16 @@ class Tagger:
         return Labelling(layered, scheme, tags), confidence
 
     def _label(self, corpus: Corpus) -> tuple[Labelling, F32]:
-        probabilities = self.predictor.predict_proba(corpus)
-        scores = np.log(np.maximum(probabilities, 1e-12))
-        tags = viterbi(scores, corpus.token_offsets, Chain.legal(self.scheme.grammar))
-        chosen = probabilities[np.arange(len(tags)), tags]
-        return Labelling(corpus, self.scheme, tags), chosen
+        found = self.decode(corpus)
+        chosen = found.marginals[np.arange(len(found.tags)), found.tags]
+        return Labelling(corpus, self.scheme, found.tags), chosen
+
+    def decode(self, corpus: Corpus) -> Decoded:
+        """Tags of a corpus, with the probabilities of labels and spans; of the first layer only."""
+        said = potentials_of(self.predictor, corpus)
+        chain = said.chain.times(Chain.legal(self.scheme.grammar))
+        scores = said.scores.astype(np.float64)
+        return best_spans(scores, corpus.token_offsets, chain, self.scheme, self.threshold)
 
     def state(self) -> tuple[dict[str, Any], archive.Arrays]:
         """JSON values and arrays for a file; raises where the predictor cannot be saved."""
@@ -93,6 +102,7 @@ class Tagger:
             "settings": settings,
             "scheme": self.scheme.kind,
             "labels": list(self.scheme.labels),
+            **({} if self.threshold is None else {"threshold": self.threshold}),
             **({"layers": further} if further else {}),
         }, arrays
 
@@ -110,6 +120,9 @@ class Tagger:
             kind = stored_kind(meta["predictor"])
             own, layers = _further(meta.get("layers", []), arrays, where)
             predictor = kind.from_state(meta["settings"], own, scheme)
+            threshold = meta.get("threshold")
+            if threshold is not None and not 0 <= float(threshold) < 1:
+                raise ValueError("threshold must be from 0 to below 1")
             if list(scheme.labels) != meta["labels"]:
                 raise ValueError("labels out of order")
             if getattr(predictor, "scheme", scheme) is None:
@@ -123,7 +136,7 @@ class Tagger:
             DataError,
         ) as error:
             raise InputError(f"the saved tagger is damaged ({error!r})", where=where) from error
-        return cls(cast(Predictor, predictor), scheme, layers)
+        return cls(cast(Predictor, predictor), scheme, layers, threshold)
 
     def save(self, path: str | Path) -> None:
         """Write to a file that :meth:`load` reads."""

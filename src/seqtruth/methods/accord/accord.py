@@ -25,7 +25,6 @@ from seqtruth.methods.accord.options import HEARD
 from seqtruth.methods.accord.readings import well_read
 from seqtruth.methods.accord.remembering import fitted_of
 from seqtruth.methods.accord.run import Run
-from seqtruth.methods.accord.span_choice import Decoded
 from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.bayes.worker_models import information
 from seqtruth.methods.folds import check_folds
@@ -34,6 +33,7 @@ from seqtruth.methods.marked import Marked
 from seqtruth.methods.predicting import Predicting
 from seqtruth.methods.reliability import check_reliability
 from seqtruth.methods.task import Decide, Outcome, Task
+from seqtruth.predictors.decoding import Decoded
 from seqtruth.predictors.tagger import Tagger
 
 DECODINGS = ("spans", "path")

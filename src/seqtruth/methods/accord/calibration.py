@@ -39,10 +39,10 @@ from seqtruth.methods.accord.confirmation import (
     raised,
     span_lines,
 )
-from seqtruth.methods.accord.span_choice import Decoded
 from seqtruth.methods.bayes.sequence_model import label_scores
 from seqtruth.methods.logistic import fit_logistic
 from seqtruth.metrics.span import judgeable, keep_spans, same_spans
+from seqtruth.predictors.decoding import Decoded
 
 #: Gain and shift of each level but that of spans.
 UNDERSTATED = {"token": (0.8, 1.0), "sentence": (1.2, 0.2)}

@@ -46,13 +46,14 @@ from seqtruth.methods.accord.options import (
     without_sources,
 )
 from seqtruth.methods.accord.run import Run, threshold_of
-from seqtruth.methods.accord.span_choice import Decoded, claimed_in, judge_unlabelled, worth_naming
+from seqtruth.methods.accord.span_choice import claimed_in, judge_unlabelled, worth_naming
 from seqtruth.methods.accord.state import population_of
 from seqtruth.methods.crossfit import FoldModels, predictor_name, usable
 from seqtruth.methods.loop import State
 from seqtruth.methods.marked import Marked
 from seqtruth.methods.task import Decision, settled
 from seqtruth.metrics.annotators import annotator_counts
+from seqtruth.predictors.decoding import Decoded
 from seqtruth.predictors.tagger import Tagger
 
 if TYPE_CHECKING:
@@ -156,7 +157,9 @@ class Labeller:
             alone = annotators_alone(marked, self.population, self.share, self.method.chain)
             if self.gap_shift is None or self.predictors is None:
                 return alone
-            opinions = map(log_opinion, self.predictors.opinions(part.corpus))
+            offsets = part.corpus.token_offsets
+            heard = (said.apart(offsets) for said in self.predictors.opinions(part.corpus))
+            opinions = map(log_opinion, heard)
             named = list(zip(self.names, opinions, strict=True))
             return with_gaps(alone, marked, named, self.gap_shift, self.known)
         documents = None
@@ -184,8 +187,7 @@ class Labeller:
 
     def judge_unlabelled(self, part: Crowd, found: Decoded) -> Bool:
         """Let the tagger label, in ``found``, sentences that nobody did; bool[S]: which."""
-        has = usable(part, self.known)
-        return judge_unlabelled(self.tagger, part.corpus, has, found, threshold_of(self.method))
+        return judge_unlabelled(self.tagger, part.corpus, usable(part, self.known), found)
 
 
 def with_confidences(

@@ -94,9 +94,7 @@ def _foretold(crowd: Crowd, j: int, member: Sequence[Predictor], folds: int, see
     targets = np.eye(len(scheme.labels), dtype=np.float32)[tags]
     said = cross_fit(member, crowd.corpus, scheme, targets, theirs, folds, seed, 0).opinions[0]
     offsets = crowd.corpus.token_offsets
-    found = viterbi(
-        np.log(np.maximum(said, 1e-9, dtype=np.float64)), offsets, Chain.legal(scheme.grammar)
-    )
+    found = viterbi(said.scores, offsets, said.chain.times(Chain.legal(scheme.grammar)))
     asked = np.repeat(theirs, np.diff(offsets))
     mine = _spans(np.where(asked, found, max(scheme.outside, 0)).astype(tags.dtype), crowd)
     true = _spans(tags, crowd)

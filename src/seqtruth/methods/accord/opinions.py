@@ -26,6 +26,7 @@ from seqtruth.methods.accord.documents import Documents
 from seqtruth.methods.accord.trust import LEAST, Beliefs, learn_trust, log_evidence
 from seqtruth.methods.bayes.sequence_model import label_scores
 from seqtruth.methods.marked import Marked
+from seqtruth.predictors.base import Potentials
 
 #: Trusts to begin with: the chain's, a predictor's, the document's.
 CHAIN_TRUST, PREDICTOR_TRUST, DOCUMENT_TRUST = 0.5, 1.0, 0.5
@@ -192,7 +193,7 @@ class Sources:
     def settle(
         self,
         model: Model,
-        predictions: list[F32],
+        predictions: Sequence[Potentials],
         share: float,
         chained: bool = True,
         given: Sequence[F64] | None = None,
@@ -202,7 +203,7 @@ class Sources:
         Parameters
         ----------
         model, share : the annotators', and how much they count.
-        predictions : the predictors' probabilities, float32[T, L] each.
+        predictions : what the predictors say of sequences.
         chained : hear the label chain.
         given : trusts for each pass, as they were learnt elsewhere.
         """
@@ -215,7 +216,8 @@ class Sources:
         heard = clamp(share * label_scores(self.crowd, model.table), self.known)
         n = len(predictions)
         first = np.array([CHAIN_TRUST, *[PREDICTOR_TRUST] * n])
-        beliefs = Beliefs(chain, tuple(log_opinion(said) for said in predictions), first)
+        follow = tuple(said.chain for said in predictions)
+        beliefs = Beliefs(chain, tuple(log_opinion(said) for said in predictions), first, follow)
         passes = iter(given) if given is not None else None
         beliefs, value = self._trusted(beliefs, heard, passes)
         trusts = [beliefs.trust]
@@ -225,10 +227,10 @@ class Sources:
                 if len(trust) == 1 + n:
                     trust = np.append(trust, DOCUMENT_TRUST)
                 said = self.documents.evidence(self._posterior(beliefs, heard))
-                beliefs = Beliefs(chain, (*beliefs.features[:n], said), trust)
+                beliefs = beliefs._replace(features=(*beliefs.features[:n], said), trust=trust)
                 beliefs, value = self._trusted(beliefs, heard, passes)
                 trusts.append(beliefs.trust)
-        taught = Beliefs(chain, beliefs.features[:n], beliefs.trust[: 1 + n])
+        taught = Beliefs(chain, beliefs.features[:n], beliefs.trust[: 1 + n], follow)
         others = beliefs.scores(np.zeros_like(heard))
         sources = tuple(
             Source(name, float(weight), said.astype(np.float32))
@@ -289,6 +291,6 @@ def clamp(scores: F64, known: Tags | None) -> F64:
     return scores
 
 
-def log_opinion(probabilities: F32) -> F64:
-    """Log evidence of a predictor, never final."""
-    return np.maximum(np.log(np.maximum(probabilities, 1e-30, dtype=np.float64)), LEAST)
+def log_opinion(said: Potentials) -> F64:
+    """float64[T, L]: log evidence of a predictor on single tokens, never final."""
+    return np.maximum(said.scores.astype(np.float64), LEAST)

@@ -51,6 +51,8 @@ def fitted_of(
     if name.startswith(("sequential", "both")):
         parts = (*SEQUENTIAL_SUMS, "strength")
         sums |= {f"sequential/{part}": state[f"sums/{part}"] for part in parts}
+    if run.teaches:
+        sums |= {f"follow{m}": state[f"follow{m}"] for m in range(len(run.members))}
     if name == GAPS:
         sums["gap_shift"] = run.gap_shift(state)
     if lines is not None:

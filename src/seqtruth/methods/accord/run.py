@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
 from seqtruth.engine import MemoryParts, Parts, Sums
 from seqtruth.engine.sample import Sample, draw_sample
 from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
+from seqtruth.kernels.chain import Chain, viterbi
 from seqtruth.kernels.span_decoding import ANY
 from seqtruth.methods.abstention import all_votes, nobody_can_tell, understand_silence
 from seqtruth.methods.accord.annotators import (
@@ -55,14 +57,8 @@ from seqtruth.methods.accord.options import (
     without_sources,
 )
 from seqtruth.methods.accord.relatives import find_relatives, no_relatives
-from seqtruth.methods.accord.span_choice import (
-    Decoded,
-    best_spans,
-    claimed_in,
-    judge_unlabelled,
-    worth_naming,
-)
-from seqtruth.methods.accord.state import population_of, state_schema
+from seqtruth.methods.accord.span_choice import claimed_in, judge_unlabelled, worth_naming
+from seqtruth.methods.accord.state import heard_in, population_of, spoken, state_schema
 from seqtruth.methods.crossfit import (
     CrossFitted,
     FoldModels,
@@ -76,8 +72,10 @@ from seqtruth.methods.loop import Round, State
 from seqtruth.methods.marked import Marked, Totals
 from seqtruth.methods.reliability import known_accuracies
 from seqtruth.methods.task import Task
+from seqtruth.metrics.span import span_scores
 from seqtruth.predictors.base import Predictor
-from seqtruth.predictors.ensemble import Ensemble
+from seqtruth.predictors.decoding import Decoded, best_spans
+from seqtruth.predictors.ensemble import Ensemble, pooled
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.schema import Schema
 
@@ -223,7 +221,10 @@ class Run:
         new = state | {"round": np.array([number + 1])}
         if self.teaches:
             fitted = self._taught(state["targets"], number)
-            new |= {f"opinion{m}": said for m, said in enumerate(fitted.opinions)}
+            heard = fitted.opinions
+            if not self.hears:  # in gaps, tokens are judged one by one
+                heard = [said.apart(self.offsets) for said in heard]
+            new |= spoken(heard)
             if self.applies:  # to train these models again, should they be lost
                 self._models_taught = fitted.models
                 new["taught"] = state["targets"]
@@ -261,10 +262,8 @@ class Run:
             return {"vote": vote(self.told)}
         alone = self.alone(population_of(state))
         if self.gaps.any():
-            said = [
-                (predictor_name(one), log_opinion(state[f"opinion{m}"]))
-                for m, one in enumerate(self.members)
-            ]
+            heard = map(log_opinion, heard_in(state, len(self.members)))
+            said = list(zip(map(predictor_name, self.members), heard, strict=True))
             shift = self.gap_shift(state)
             return {GAPS: with_gaps(alone, self.told.marked, said, shift, self.known)}
         found = {"annotators": alone}
@@ -318,15 +317,16 @@ class Run:
 
     def _settled(self, state: State, name: str, chained: bool = True) -> Settled:
         """A model of the annotators with the predictors beside it."""
-        opinions = [state[f"opinion{m}"] for m in range(len(self.members))]
+        opinions = heard_in(state, len(self.members))
+        scores = [said.scores for said in opinions]
         if (last := self._last_settled) is not None:
-            same = len(last[1]) == len(opinions) and all(map(operator.is_, last[1], opinions))
+            same = len(last[1]) == len(scores) and all(map(operator.is_, last[1], scores))
             if last[0] == (name, chained) and same:
                 return last[2]
         model = Model(state[f"{name}/table"], state[f"{name}/chain"])
         found = self.sources.settle(model, opinions, self.share, chained)
         self.trusts[name + ("" if chained else UNCHAINED) + HEARD] = found.trusts
-        self._last_settled = (name, chained), opinions, found
+        self._last_settled = (name, chained), scores, found
         return found
 
     def _unaided(self, state: State, name: str) -> Settled:
@@ -375,20 +375,36 @@ class Run:
             return None
         corpus, scheme = self.crowd.corpus, self.crowd.scheme
         trained = train_on_all(self.members, corpus, scheme, tags, self.usable, self.method.seed)
-        if len(trained) == 1:
-            return Tagger(trained[0], scheme)
+        weights = self._weights(name)
+        predictor = trained[0] if len(trained) == 1 else Ensemble(trained, weights)
+        return Tagger(predictor, scheme, threshold=self._worth(state, weights, tags))
+
+    def _weights(self, name: str) -> F64:
+        """float64[members]: how far each is trusted beside the others in the option that was chosen."""
+        n = len(self.members)
         if not (name.endswith(HEARD) and models_of(name)):
-            return Tagger(Ensemble(trained), scheme)
+            return np.ones(n)
         ending = name.removeprefix(without_sources(name))
         trusts = [self.trusts[model + ending][-1] for model in models_of(name)]
         weight = sequential_weight(name) if len(trusts) > 1 else 0.0
         trust = (1 - weight) * trusts[0] + weight * trusts[-1]
-        return Tagger(Ensemble(trained, trust[1 : 1 + len(trained)]), scheme)
+        return np.asarray(trust[1 : 1 + n])
+
+    def _worth(self, state: State, weights: F64, tags: Tags) -> float | None:
+        """The least probability of a span that the tagger shall name: half of the F1 that predictors alone,
+        each on what it has not seen, have under the labels that were chosen."""
+        usual = threshold_of(self.method)
+        if usual is None or "opinion0" not in state:
+            return usual
+        corpus, scheme = self.crowd.corpus, self.crowd.scheme
+        scores, chain = pooled(heard_in(state, len(self.members)), weights / weights.sum())
+        legal = chain.times(Chain.legal(scheme.grammar))
+        alone = Labelling(corpus, scheme, viterbi(scores, self.offsets, legal))
+        return 0.5 * span_scores(alone, Labelling(corpus, scheme, tags), self.usable).f1
 
     def judge_unlabelled(self, tagger: Tagger | None, found: Decoded) -> Bool:
         """Let the tagger label, in ``found``, sentences that nobody did; bool[S]: which."""
-        corpus, threshold = self.crowd.corpus, threshold_of(self.method)
-        return judge_unlabelled(tagger, corpus, self.usable, found, threshold)
+        return judge_unlabelled(tagger, self.crowd.corpus, self.usable, found)
 
     def confusion(self, counts: F64) -> F64:
         """float64[W, L, C]: P_j(c | t) from counts under the labels that were chosen."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from seqtruth.data.crowd import Crowd
+from seqtruth.kernels.chain import Chain
 from seqtruth.methods.accord.annotators import Population
 from seqtruth.methods.accord.options import CAUTIOUS
 from seqtruth.methods.accord.remembering import SEQUENTIAL_SUMS
 from seqtruth.methods.loop import State
+from seqtruth.predictors.base import Potentials
 from seqtruth.schema import Column, Schema
 
 if TYPE_CHECKING:
@@ -62,11 +65,31 @@ def state_schema(run: Run) -> Schema:
         columns["coverage"] = Column("float64", ("types",), 0.0, 1.0)
     if run.teaches:
         soft = Column("float32", ("tokens", "labels"), 0.0, 1.01)
-        columns |= {f"opinion{m}": soft for m in range(len(run.members))}
+        said = Column("float32", ("tokens", "labels"), below=0.01)
+        follow = Column("float64", ("labels+2", "labels"), 0.0)
+        columns |= {f"opinion{m}": said for m in range(len(run.members))}
+        columns |= {f"follow{m}": follow for m in range(len(run.members))}
         columns["targets"] = soft
         if run.applies:
             columns["taught"] = soft
     return Schema(columns, sizes)
+
+
+def spoken(opinions: Sequence[Potentials]) -> State:
+    """What predictors say, as a state has it."""
+    return {
+        name: value
+        for m, said in enumerate(opinions)
+        for name, value in ((f"opinion{m}", said.scores), (f"follow{m}", said.chain.as_rows()))
+    }
+
+
+def heard_in(state: State, n_members: int) -> list[Potentials]:
+    """What predictors said: the inverse of :func:`spoken`."""
+    return [
+        Potentials(state[f"opinion{m}"], Chain.of_rows(state[f"follow{m}"]))
+        for m in range(n_members)
+    ]
 
 
 def population_of(state: State) -> Population:

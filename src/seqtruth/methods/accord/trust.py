@@ -3,7 +3,7 @@
 Before annotators are heard, the labels t of a sentence follow a log-linear model of the sources (the
 label chain, predictors, the rest of the document), each with a trust θ:
 
-    p_θ(t | x) ∝ exp( θ_chain · log chain(t) + Σ_m θ_m Σ_i f_m[i, t_i] )
+    p_θ(t | x) ∝ exp( θ_0 · log chain(t) + Σ_m θ_m ( Σ_i f_m[i, t_i] + log chain_m(t) ) )
 
 Trusts maximise the likelihood of what the annotators said, Σ_s log Σ_t p_θ(t | x_s) exp(W_s(t)), with
 W the annotators' evidence. A source that foretells the annotators is trusted, one that does not is
@@ -38,15 +38,20 @@ class Beliefs(NamedTuple):
     chain : weights of the label chain.
     features : one float64[T, L] of log evidence per source.
     trust : float64[1 + len(features)], that of the chain first.
+    chains : what the first sources say of pairs of labels; the others say nothing of them.
     """
 
     chain: Chain
     features: tuple[F64, ...]
     trust: F64
+    chains: tuple[Chain, ...] = ()
 
     def tempered_chain(self) -> Chain:
-        """The chain's weights to the power of its trust."""
-        return _power(self.chain, float(self.trust[0]))
+        """All chains together, each to the power of its trust."""
+        found = self.chain.power(float(self.trust[0]))
+        for own, trust in zip(self.chains, self.trust[1:], strict=False):
+            found = found.times(own.power(float(trust)))
+        return found
 
     def scores(self, evidence: F64) -> F64:
         """[T, L]: log evidence of all sources together with the annotators'."""
@@ -85,7 +90,8 @@ def learn_trust(
         if not (np.abs(x) < FARTHEST).all():  # the line search turns back
             return float("inf"), np.zeros_like(x)
         trust = np.exp(x)
-        value, slope = log_evidence(Beliefs(beliefs.chain, features, trust), heard, offsets, given)
+        here = beliefs._replace(features=features, trust=trust)
+        value, slope = log_evidence(here, heard, offsets, given)
         values.clear()
         values[x.tobytes()] = value
         away = x - first
@@ -105,22 +111,20 @@ def log_evidence(
 ) -> tuple[float, F64]:
     """Log likelihood of the annotators' evidence, and its slope in each trust."""
     before = np.zeros_like(evidence) if known is None else known
-    chain = beliefs.tempered_chain()
-    told = forward_backward(beliefs.scores(evidence), offsets, chain)
-    alone = forward_backward(beliefs.scores(before), offsets, chain)
-    logs = Chain(*(np.where(x > 0, np.log(np.maximum(x, 1e-300)), 0.0) for x in beliefs.chain))
-    slope = [
-        ((told.transition - alone.transition) * logs.transition).sum()
-        + ((told.start - alone.start) * logs.start).sum()
-        + ((told.end - alone.end) * logs.end).sum()
-    ]
+    together = beliefs.tempered_chain()
+    told = forward_backward(beliefs.scores(evidence), offsets, together)
+    alone = forward_backward(beliefs.scores(before), offsets, together)
+    pairs = Chain(*(getattr(told, x) - getattr(alone, x) for x in Chain._fields))
     moved = told.marginals.astype(np.float64) - alone.marginals
-    slope += [float((moved * feature).sum()) for feature in beliefs.features]
+    slope = [0.0, *(float((moved * feature).sum()) for feature in beliefs.features)]
+    for m, chain in enumerate((beliefs.chain, *beliefs.chains)):
+        slope[m] += sum(float((a * _logs(b)).sum()) for a, b in zip(pairs, chain, strict=True))
     return float((told.log_normaliser - alone.log_normaliser).sum()), np.array(slope)
 
 
-def _power(chain: Chain, power: float) -> Chain:
-    return Chain(*(np.where(x > 0, np.maximum(x, 1e-300) ** power, 0.0) for x in chain))
+def _logs(weights: F64) -> F64:
+    """Nothing where there is no weight: what is forbidden does not happen."""
+    return np.log(weights, out=np.zeros_like(weights), where=weights > 0)
 
 
 def _sample(corpus: Corpus, seed: int) -> I64:

@@ -18,7 +18,7 @@ from seqtruth.data.ragged import gather
 from seqtruth.engine import MemoryParts
 from seqtruth.fitted import Fitted, Source
 from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
-from seqtruth.kernels.chain import forward_backward
+from seqtruth.kernels.chain import Chain, forward_backward
 from seqtruth.kernels.span_decoding import ANY
 from seqtruth.methods.accord.accord import Accord, outcome
 from seqtruth.methods.accord.annotators import (
@@ -48,7 +48,8 @@ from seqtruth.methods.accord.opinions import (
 from seqtruth.methods.accord.options import only_claimed, sequential_weight
 from seqtruth.methods.accord.remembering import SEQUENTIAL_SUMS, Remembered, lines_of
 from seqtruth.methods.accord.run import Run
-from seqtruth.methods.accord.span_choice import Decoded, best_spans, claimed_in, keep_known, tagged
+from seqtruth.methods.accord.span_choice import claimed_in, keep_known
+from seqtruth.methods.accord.state import spoken
 from seqtruth.methods.bayes.bsc import BSCSeq
 from seqtruth.methods.bayes.sequence_model import CrowdHMM, label_scores
 from seqtruth.methods.bayes.updating import exchanged, settled_state
@@ -63,7 +64,8 @@ from seqtruth.methods.updating import (
     every_sentence,
     reached,
 )
-from seqtruth.predictors.base import Predictor
+from seqtruth.predictors.base import Potentials, Predictor, apart, potentials_of
+from seqtruth.predictors.decoding import Decoded, best_spans
 from seqtruth.predictors.ensemble import Ensemble
 from seqtruth.predictors.tagger import Tagger
 
@@ -97,7 +99,7 @@ def update(fitted: Fitted, change: Change, reach: str, method: Accord) -> Update
     known = change.known_after[change.tokens(region)]
     now = replace(now, sums={**now.sums, **_final(old, now, change, region, chosen)})
     confidence = finished(chosen, _lines(now, change), offsets, change.scheme, known)
-    judged = _judge_unlabelled(now, change, region, chosen, offsets)
+    judged = _judge_unlabelled(change, region, chosen, offsets)
     decision = Decision(
         chosen.tags, with_confidence(chosen.marginals, chosen.tags, confidence.token), judged,
         confidence.span, confidence.sentence,
@@ -118,7 +120,7 @@ def _settled(fitted: Fitted, change: Change, method: Accord) -> Updated:
     run = Run(replace(method, predictor=predictor), task, sampled=False, votes=votes)
     state = first_state(run)
     if run.teaches:
-        state |= {f"opinion{m}": _opinion(source.evidence) for m, source in enumerate(heard)}
+        state |= spoken([_opinion(fitted, m) for m in range(len(heard))])
     found = outcome(run, state, change.tagger)
     assert isinstance(found.labels, Decision)
     assert found.confusion is not None
@@ -130,10 +132,13 @@ def _settled(fitted: Fitted, change: Change, method: Accord) -> Updated:
     )
 
 
-def _opinion(evidence: F32) -> F32:
-    """float32[T, L]: probabilities from a predictor's log evidence."""
+def _opinion(fitted: Fitted, number: int) -> Potentials:
+    """What a predictor said."""
+    evidence = _predictors(fitted)[number].evidence
     e = np.exp(evidence - evidence.max(axis=1, keepdims=True))
-    return np.asarray(e / e.sum(axis=1, keepdims=True), np.float32)
+    said = apart(np.asarray(e / e.sum(axis=1, keepdims=True), np.float32))
+    rows = fitted.sums.get(f"follow{number}")  # older models judged tokens one by one
+    return said if rows is None else said._replace(chain=Chain.of_rows(rows))
 
 
 # --- annotators ---------------------------------------------------------------------------------------
@@ -232,7 +237,10 @@ def extended(fitted: Fitted, change: Change) -> Fitted:
     for source in fitted.sources:
         more = np.zeros((corpus.n_tokens - n_old, n_labels), np.float32)
         if (number := heard.get(source.name)) is not None:
-            more = log_opinion(members[number].predict_proba(corpus[new])).astype(np.float32)
+            said = potentials_of(members[number], corpus[new])
+            if "gap_shift" in fitted.sums:
+                said = said.apart(corpus[new].token_offsets)
+            more = log_opinion(said).astype(np.float32)
         evidence = np.concatenate([source.evidence[:n_old], more])
         sources.append(source._replace(evidence=evidence))
     return replace(fitted, sources=tuple(sources))
@@ -374,9 +382,7 @@ def _lines(fitted: Fitted, change: Change) -> Lines | None:
     return known_lines(lines, chosen, given, part.corpus.token_offsets, change.scheme)
 
 
-def _judge_unlabelled(
-    fitted: Fitted, change: Change, region: I64, chosen: Decoded, offsets: I64
-) -> Bool:
+def _judge_unlabelled(change: Change, region: I64, chosen: Decoded, offsets: I64) -> Bool:
     """Let the tagger label, in ``chosen``, sentences that nobody did; bool[N]: which."""
     part, known = change.new_part(region)
     told = np.diff(np.concatenate([[0], np.cumsum(known >= 0)])[offsets]) > 0
@@ -384,8 +390,7 @@ def _judge_unlabelled(
     if change.tagger is None or not blank.any():
         return np.zeros(len(blank), np.bool_)
     places = np.flatnonzero(blank)
-    by_tagger = tagged(change.tagger, part.corpus[places], fitted.settings["threshold"])
     at = gather(offsets, places)[1]
-    for mine, theirs in zip(chosen, by_tagger, strict=True):
+    for mine, theirs in zip(chosen, change.tagger.decode(part.corpus[places]), strict=True):
         mine[at] = theirs
     return blank

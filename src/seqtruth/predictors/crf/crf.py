@@ -288,5 +288,4 @@ def clamp(scores: F64, tags: Tags) -> F64:
 
 
 def _as_chain(chain: F64) -> Chain:
-    weights = np.exp(np.clip(chain, -60, 60))
-    return Chain(weights[-2].copy(), weights[:-2].copy(), weights[-1].copy())
+    return Chain.of_rows(np.exp(np.clip(chain, -60, 60)))

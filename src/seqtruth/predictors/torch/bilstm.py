@@ -13,8 +13,9 @@ from seqtruth.data.corpus import Corpus
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.kernels.arrays import F32, F64
+from seqtruth.kernels.chain import Chain
 from seqtruth.predictors.base import Targets, Tokens, as_corpus, own_order
-from seqtruth.predictors.torch.lesson import OUTPUTS, Lesson, probabilities
+from seqtruth.predictors.torch.lesson import OUTPUTS, Lesson, chain_of, probabilities
 from seqtruth.predictors.torch.lexicon import Lexicon, Schedule
 from seqtruth.predictors.torch.vectors import CHOICES, WIDTH, choose, lookup
 from seqtruth.schema import Column, Schema, check, like
@@ -157,17 +158,26 @@ class BiLSTM:
         return self
 
     def predict_proba(self, tokens: Tokens) -> F32:
+        corpus = as_corpus(tokens)
+        return self.probabilities(self._scores(corpus), corpus)
+
+    def potentials(self, tokens: Tokens) -> tuple[F32, Chain]:
+        """Label scores float32[T, L] and the label chain: all that p(y | x) is made of."""
+        scores = self._scores(as_corpus(tokens))
+        assert self._network is not None
+        return scores, chain_of(self.output, self._network.chain)
+
+    def _scores(self, corpus: Corpus) -> F32:
         if self._network is None or self._lexicon is None:
             raise DataError("the predictor has not been trained", fix="call fit first")
         from seqtruth.predictors.torch.network import BatchedCorpus
 
-        corpus = as_corpus(tokens)
         order, flat = own_order(corpus)
         ordered = corpus.take(order)
         words = BatchedCorpus(self._lexicon.encode(ordered, grow=False), self._read(ordered))
         scores = np.empty((corpus.n_tokens, self._network.shape.n_labels), np.float32)
         scores[flat] = self._network.scores_of(words)
-        return self.probabilities(scores, corpus)
+        return scores
 
     def probabilities(self, scores: F32, corpus: Corpus) -> F32:
         """float32[T, L] from label scores, under this predictor's chain.

@@ -77,19 +77,29 @@ class Lesson(NamedTuple):
         return found
 
 
-def probabilities(output: str, chain: Tensor, scores: F32, offsets: I64) -> F32:
-    """float32[T, L] from label scores.
+def chain_of(output: str, chain: Tensor) -> Chain:
+    """Weights of label pairs.
 
     Parameters
     ----------
     output : ``"crf"``, or ``"softmax"``: every token for itself.
     chain : of the CRF, [L+2, L] as :mod:`~seqtruth.predictors.torch.crf_layer` has it.
+    """
+    if output == "softmax":
+        return Chain.free(chain.shape[1])
+    return Chain.of_rows(np.exp(np.clip(chain.detach().numpy().astype(np.float64), -60, 60)))
+
+
+def probabilities(output: str, chain: Tensor, scores: F32, offsets: I64) -> F32:
+    """float32[T, L] from label scores.
+
+    Parameters
+    ----------
+    output, chain : see :func:`chain_of`.
     scores : float32[T, L].
     offsets : int64[S+1], where sentences begin.
     """
     if output == "softmax":
         e = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(e / e.sum(axis=1, keepdims=True), np.float32)
-    weights = np.exp(np.clip(chain.detach().numpy().astype(np.float64), -60, 60))
-    parts = Chain(weights[-2].copy(), weights[:-2].copy(), weights[-1].copy())
-    return forward_backward(scores, offsets, parts).marginals
+    return forward_backward(scores, offsets, chain_of(output, chain)).marginals

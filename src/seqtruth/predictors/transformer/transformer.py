@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from seqtruth.archive import Arrays
+from seqtruth.data.corpus import Corpus
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError, ParameterError
 from seqtruth.kernels.arrays import F32, F64, I64
+from seqtruth.kernels.chain import Chain
 from seqtruth.predictors.base import Targets, Tokens, as_corpus, own_order
-from seqtruth.predictors.torch.lesson import OUTPUTS, Lesson, probabilities
+from seqtruth.predictors.torch.lesson import OUTPUTS, Lesson, chain_of, probabilities
 from seqtruth.predictors.torch.lexicon import Schedule
 
 if TYPE_CHECKING:
@@ -169,14 +171,25 @@ class Transformer:
         return self._body
 
     def predict_proba(self, tokens: Tokens) -> F32:
+        corpus = as_corpus(tokens)
+        scores = self._scores(corpus)
+        assert self._body is not None
+        return probabilities(self.output, self._body.chain, scores, corpus.token_offsets)
+
+    def potentials(self, tokens: Tokens) -> tuple[F32, Chain]:
+        """Label scores float32[T, L] and the label chain: all that p(y | x) is made of."""
+        scores = self._scores(as_corpus(tokens))
+        assert self._body is not None
+        return scores, chain_of(self.output, self._body.chain)
+
+    def _scores(self, corpus: Corpus) -> F32:
         if self._body is None:
             raise DataError("the predictor has not been trained", fix="call fit first")
-        corpus = as_corpus(tokens)
         order, flat = own_order(corpus)
         found = self._body.scores_of(self._body.reader.encode(corpus.take(order)), self.threads)
         scores = np.empty_like(found)
         scores[flat] = found
-        return probabilities(self.output, self._body.chain, scores, corpus.token_offsets)
+        return scores
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Settings and parameters for :mod:`seqtruth.archive`; the checkpoint is not needed again."""
