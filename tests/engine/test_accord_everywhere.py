@@ -20,6 +20,7 @@ from seqtruth.methods.accord.options import GAPS, HEARD
 from seqtruth.methods.accord.run import Run
 from seqtruth.methods.crossfit import FoldModels
 from seqtruth.methods.task import Task
+from seqtruth.predictors.base import potentials_of
 from seqtruth.simulation import simulate_rules
 
 pytestmark = pytest.mark.filterwarnings("ignore::seqtruth.errors.DataWarning")
@@ -213,12 +214,15 @@ def test_what_nobody_learnt_from_is_judged_by_all(
     ] == unseen.tolist()
     assert 0 < unseen.sum() < crowd.n_sentences
     (said,) = models.opinions(crowd.corpus)
-    each = np.stack([model.predict_proba(crowd.corpus) for model in models.models[0]])
+    all_said = [potentials_of(model, crowd.corpus) for model in models.models[0] if model]
+    each = np.stack([one.scores for one in all_said])
     lengths = np.diff(crowd.corpus.token_offsets)
     fold = np.repeat(models.folds.of(crowd.corpus), lengths)
     own = each[fold, np.arange(crowd.n_tokens)]
     expected = np.where(np.repeat(unseen, lengths)[:, None], each.mean(axis=0), own)
-    assert np.allclose(said, expected, atol=1e-6)
+    assert np.allclose(said.scores, expected, atol=1e-5)
+    chains = np.stack([np.log(one.chain.transition) for one in all_said])
+    assert np.allclose(np.log(said.chain.transition), chains.mean(axis=0))
 
 
 def test_a_finished_run_goes_on(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from oracles.paths import Enumeration, path_score
 from seqtruth import archive
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import InputError, ParameterError
+from seqtruth.kernels.chain import Chain
 from seqtruth.predictors import CRF, Ensemble, Predictor, Tagger
 
 SENTENCES = [["Ann", "Lee", "saw", "Oslo"], ["Bob", "left", "Brno"], ["Eve", "ran"]]
@@ -60,6 +64,51 @@ def test_certain_and_contrary_members_stay_a_distribution() -> None:
     zeros = Ensemble([Fixed([0.0, 0.0])]).predict_proba([["x"]])
     np.testing.assert_allclose(zeros, [[0.5, 0.5]])
     assert Ensemble([Fixed([0.5, 0.5])]).predict_proba([]).shape == (0, 2)
+
+
+class Sequences(Fixed):
+    """Says something of pairs of labels, too."""
+
+    def __init__(self, scores: np.ndarray, chain: Chain) -> None:
+        super().__init__([])
+        self.scores, self.chain = scores, chain
+
+    def potentials(self, tokens) -> tuple[np.ndarray, Chain]:
+        return self.scores, self.chain
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(0.0, 1.0))
+def test_whole_sequences_are_multiplied(seed: int, weight: float) -> None:
+    rng, n, labels = np.random.default_rng(seed), 4, 3
+    said = rng.dirichlet(np.ones(labels))
+    scores = rng.normal(0, 2, (n, labels))
+    chain = Chain(*(np.exp(rng.normal(0, 1, s)) for s in (labels, (labels, labels), labels)))
+    members = [Sequences(scores, chain), Fixed(said.tolist())]
+
+    def of_path(path: tuple[int, ...]) -> float:
+        known = [np.log(said[label]) for label in path]
+        return weight * path_score(path, scores, chain) + (1 - weight) * float(np.sum(known))
+
+    found = Ensemble(members, [weight, 1 - weight]).predict_proba([["w"] * n])
+    expected = Enumeration(n, labels, of_path).marginals
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_a_tagger_keeps_its_threshold(tmp_path: Path) -> None:
+    scheme = Scheme.of("iob2", ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"])
+    predictor = CRF(max_iter=5).fit(SENTENCES, TAGS, scheme=scheme)
+    tagger = Tagger(predictor, scheme, threshold=0.25)
+    tagger.save(tmp_path / "kept.tagger")
+    again = Tagger.load(tmp_path / "kept.tagger")
+    assert again.threshold == 0.25
+    corpus = Corpus.of(SENTENCES)
+    assert again.label(corpus).tags.tolist() == tagger.label(corpus).tags.tolist()
+    timid, bold = (Tagger(predictor, scheme, threshold=t).label(corpus).tags for t in (0.99, 0.0))
+    assert scheme.is_entity[timid].sum() <= scheme.is_entity[bold].sum()
+    meta, arrays = tagger.state()
+    with pytest.raises(InputError, match="threshold"):
+        Tagger.from_state(meta | {"threshold": 2.0}, arrays, "here")
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, np.nan], [1.0, np.inf]])

@@ -16,10 +16,12 @@ from seqtruth.methods.accord.gaps import coverage_of, shift_of
 from seqtruth.methods.accord.opinions import log_opinion
 from seqtruth.methods.accord.options import GAPS
 from seqtruth.methods.accord.run import Run
-from seqtruth.methods.accord.span_choice import best_spans
+from seqtruth.methods.accord.state import spoken
 from seqtruth.methods.marked import Marked
 from seqtruth.methods.task import Task
 from seqtruth.predictors import CRF
+from seqtruth.predictors.base import apart
+from seqtruth.predictors.decoding import best_spans
 from seqtruth.simulation import simulate_rules
 
 pytestmark = pytest.mark.filterwarnings("ignore::seqtruth.errors.DataWarning")
@@ -72,13 +74,13 @@ def test_in_gaps_it_is_the_predictors_own_choice(gold: Crowd, rules: Crowd) -> N
     rng = np.random.default_rng(0)
     truth = np.eye(rules.n_labels)[gold.recode(rules.scheme).labelling().tags]
     said = 0.7 * truth + 0.3 * rng.dirichlet([0.2] * rules.n_labels, rules.n_tokens)
-    said = said.astype(np.float32)
-    state["opinion0"] = said
+    heard = apart(said.astype(np.float32))
+    state |= spoken([heard])
     opinion = run.options(state)[GAPS]
     found = run.labels(GAPS, opinion).tags
     scheme = rules.scheme
-    scores = log_opinion(said) + run.gap_shift(state)
-    scores[:, scheme.outside] = log_opinion(said)[:, scheme.outside]
+    scores = log_opinion(heard) + run.gap_shift(state)
+    scores[:, scheme.outside] = log_opinion(heard)[:, scheme.outside]
     near = beside_marks(rules)
     scores[near] = -40.0
     scores[near, scheme.outside] = 0.0

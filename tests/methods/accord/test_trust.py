@@ -48,18 +48,19 @@ def scene(seed: int = 0, n: int = 80) -> tuple[Beliefs, np.ndarray, Corpus]:
 
 
 @settings(max_examples=15)
-@given(st.integers(0, 2**32 - 1))
-def test_slope_is_that_of_the_value(seed: int) -> None:
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2))
+def test_slope_is_that_of_the_value(seed: int, n_chains: int) -> None:
     rng = np.random.default_rng(seed)
     offsets = np.array([0, 3, 3, 7, 8])
     features = tuple(rng.normal(0, 1, (8, LABELS)) for _ in range(2))
     evidence, at = rng.normal(0, 2, (8, LABELS)), rng.uniform(0.2, 2.0, 3)
     chain, small = random_chain(rng), 1e-5
+    follow = tuple(random_chain(rng) for _ in range(n_chains))
 
     def value(trusts: np.ndarray) -> float:
-        return log_evidence(Beliefs(chain, features, trusts), evidence, offsets)[0]
+        return log_evidence(Beliefs(chain, features, trusts, follow), evidence, offsets)[0]
 
-    slope = log_evidence(Beliefs(chain, features, at), evidence, offsets)[1]
+    slope = log_evidence(Beliefs(chain, features, at, follow), evidence, offsets)[1]
     for k, step in enumerate(small * np.eye(3)):
         expected = (value(at + step) - value(at - step)) / (2 * small)
         assert slope[k] == pytest.approx(expected, rel=1e-4, abs=1e-4)

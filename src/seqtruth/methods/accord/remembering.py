@@ -52,7 +52,7 @@ def fitted_of(
         parts = (*SEQUENTIAL_SUMS, "strength")
         sums |= {f"sequential/{part}": state[f"sums/{part}"] for part in parts}
     if run.teaches:
-        sums |= {f"follow{m}": state[f"follow{m}"] for m in range(len(run.members))}
+        sums["follow"] = np.stack([state[f"follow{m}"] for m in range(len(run.members))])
     if name == GAPS:
         sums["gap_shift"] = run.gap_shift(state)
     if lines is not None:

@@ -137,8 +137,9 @@ def _opinion(fitted: Fitted, number: int) -> Potentials:
     evidence = _predictors(fitted)[number].evidence
     e = np.exp(evidence - evidence.max(axis=1, keepdims=True))
     said = apart(np.asarray(e / e.sum(axis=1, keepdims=True), np.float32))
-    rows = fitted.sums.get(f"follow{number}")  # older models judged tokens one by one
-    return said if rows is None else said._replace(chain=Chain.of_rows(rows))
+    if "follow" not in fitted.sums:  # an older model, which judged tokens one by one
+        return said
+    return said._replace(chain=Chain.of_rows(fitted.sums["follow"][number]))
 
 
 # --- annotators ---------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from seqtruth.data.scheme import Scheme
 from seqtruth.data.spans import extract
 from seqtruth.kernels.chain import Chain, forward_backward, viterbi
 from seqtruth.kernels.grammar import is_legal
-from seqtruth.methods.accord.span_choice import SPELLABLE, best_spans
+from seqtruth.predictors.decoding import SPELLABLE, best_spans
 
 seeds = st.integers(0, 2**32 - 1)
 Found = dict[tuple[int, int, int], float]
