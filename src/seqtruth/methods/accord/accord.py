@@ -63,7 +63,8 @@ class Accord(Predicting, Seeded):
        what they said before, with a prior as strong as left-out annotators want it
        (:mod:`~seqtruth.methods.accord.sequences`).
     4. **Other sources** (:mod:`~seqtruth.methods.accord.opinions`). A tagger that is cross-fitted, so
-       that no sentence is judged by a model that has seen its labels; the label chain; the rest of
+       that no sentence is judged by a model that has seen its labels, and heard as it speaks, of whole
+       sequences (its scores and its own chain); the label chain; the rest of
        the document (:mod:`~seqtruth.methods.accord.documents`). Sources are heard in one log-linear
        model with the annotators' evidence W, F(θ) = Σ_s log Σ_t p_θ(t | x_s) exp(α W_s(t)), whose
        trusts θ maximise the likelihood of what annotators said
@@ -83,7 +84,7 @@ class Accord(Predicting, Seeded):
        of their types are taken to be right as often as is usual, cautiously.
 
     On every engine the same: what is learnt about annotators is summed up over all parts, what is learnt by
-    example comes from all documents, or from a sample of them in a crowd of more than 400,000 tokens or
+    example comes from all documents, or from a sample of them in a crowd of more than 500,000 tokens or
     6,000,000 annotations (:mod:`seqtruth.engine.sample`, ``docs/scale.md``).
 
     What was found out is in ``result.provenance`` (``"chosen"``, ``"copies"``, ``"silence"``), and what
