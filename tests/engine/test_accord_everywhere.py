@@ -214,7 +214,10 @@ def test_what_nobody_learnt_from_is_judged_by_all(
     ] == unseen.tolist()
     assert 0 < unseen.sum() < crowd.n_sentences
     (said,) = models.opinions(crowd.corpus)
-    all_said = [potentials_of(model, crowd.corpus) for model in models.models[0] if model]
+    allowed = crowd.scheme.allowed
+    all_said = [
+        potentials_of(model, crowd.corpus).centred(allowed) for model in models.models[0] if model
+    ]
     each = np.stack([one.scores for one in all_said])
     lengths = np.diff(crowd.corpus.token_offsets)
     fold = np.repeat(models.folds.of(crowd.corpus), lengths)

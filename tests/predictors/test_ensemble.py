@@ -17,6 +17,7 @@ from seqtruth.data.scheme import Scheme
 from seqtruth.errors import InputError, ParameterError
 from seqtruth.kernels.chain import Chain
 from seqtruth.predictors import CRF, Ensemble, Predictor, Tagger
+from seqtruth.predictors.base import normalised
 
 SENTENCES = [["Ann", "Lee", "saw", "Oslo"], ["Bob", "left", "Brno"], ["Eve", "ran"]]
 TAGS = [["B-PER", "I-PER", "O", "B-LOC"], ["B-PER", "O", "B-LOC"], ["B-PER", "O"]]
@@ -93,6 +94,30 @@ def test_whole_sequences_are_multiplied(seed: int, weight: float) -> None:
     found = Ensemble(members, [weight, 1 - weight]).predict_proba([["w"] * n])
     expected = Enumeration(n, labels, of_path).marginals
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_centred_it_says_the_same_of_sequences(seed: int) -> None:
+    rng, n = np.random.default_rng(seed), 4
+    scheme = Scheme.of("iob2", ["B-A", "B-B"])
+    labels = len(scheme.labels)
+    chain = Chain(*(np.exp(rng.normal(0, 2, s)) for s in (labels, (labels, labels), labels)))
+    said = normalised(rng.normal(0, 2, (n, labels)), chain)
+    again = said.centred(scheme.allowed)
+    offsets = np.array([0, 1, n])
+    np.testing.assert_allclose(again.probabilities(offsets), said.probabilities(offsets), atol=1e-5)
+    # whatever was in scores and what in the chain before: it is the same afterwards
+    shift, turn = rng.normal(0, 3, (2, labels))
+    logs = Chain(*map(np.log, chain))
+    moved = Chain(logs.start - shift, logs.transition - turn[:, None] - shift, logs.end - turn)
+    other = normalised(said.scores + (shift + turn), Chain(*map(np.exp, moved)))
+    other = other.centred(scheme.allowed)
+    np.testing.assert_allclose(other.scores, again.scores, atol=1e-4)
+    legal = scheme.allowed
+    np.testing.assert_allclose(
+        np.log(other.chain.transition)[legal], np.log(again.chain.transition)[legal], atol=1e-4
+    )
 
 
 def test_a_tagger_keeps_its_threshold(tmp_path: Path) -> None:

@@ -52,13 +52,13 @@ class FoldModels(NamedTuple):
     folds : which fold a sentence is in.
     models : by member and fold; None where there was nothing to learn from.
     chains : by member.
-    n_labels : of the scheme.
+    allowed : bool[L, L], pairs of labels that may follow each other.
     """
 
     folds: Folds
     models: tuple[tuple[Predictor | None, ...], ...]
     chains: tuple[Chain, ...]
-    n_labels: int
+    allowed: Bool
 
     def opinions(self, corpus: Corpus) -> list[Potentials]:
         """Each member's opinion on every sentence of any part of the corpus."""
@@ -73,16 +73,15 @@ class FoldModels(NamedTuple):
         self, copies: Sequence[Predictor | None], chain: Chain, corpus: Corpus, asked: Sequence[I64]
     ) -> Potentials:
         """The mean of what those say who were asked about a sentence."""
-        total = np.zeros((corpus.n_tokens, self.n_labels), np.float32)
+        n_labels = len(self.allowed)
+        total = np.zeros((corpus.n_tokens, n_labels), np.float32)
         voices = np.zeros((corpus.n_tokens, 1), np.float32)
         for model, ask in zip(copies, asked, strict=True):
             if model is not None and len(ask):
                 at = gather(corpus.token_offsets, ask)[1]
-                total[at] += potentials_of(model, corpus[ask]).scores
+                total[at] += potentials_of(model, corpus[ask]).centred(self.allowed).scores
                 voices[at] += 1
-        scores = np.where(
-            voices > 0, total / np.maximum(voices, 1), _nothing(corpus, self.n_labels)
-        )
+        scores = np.where(voices > 0, total / np.maximum(voices, 1), _nothing(corpus, n_labels))
         return Potentials(scores, chain)
 
 
@@ -151,7 +150,7 @@ def cross_fit(
         model = _seeded(members[m], [seed, number, m, k])
         model = model if large else _hurried(model)
         _teach(model, corpus, scheme, targets, learn)
-        said = potentials_of(model, corpus[ask])
+        said = potentials_of(model, corpus[ask]).centred(scheme.allowed)
         places = gather(corpus.token_offsets, ask)[1]
         fits = said.scores.shape == (len(places), n_labels)
         if not fits or not np.isfinite(said.scores).all():
@@ -172,7 +171,7 @@ def cross_fit(
         _mean_chain([chain for chain in own if chain is not None], n_labels) for own in chains
     )
     said = [Potentials(*one) for one in zip(opinions, follow, strict=True)]
-    return CrossFitted(said, FoldModels(dealt, tuple(map(tuple, models)), follow, n_labels))
+    return CrossFitted(said, FoldModels(dealt, tuple(map(tuple, models)), follow, scheme.allowed))
 
 
 def load(members: Sequence[Predictor], corpus: Corpus) -> None:

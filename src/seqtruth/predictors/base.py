@@ -15,12 +15,14 @@ from seqtruth.data.crowd import Crowd
 from seqtruth.data.ragged import gather
 from seqtruth.data.scheme import Scheme
 from seqtruth.errors import DataError
-from seqtruth.kernels.arrays import F32, F64, I64, Tags
+from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
 from seqtruth.kernels.chain import Chain, forward_backward
 
 Tokens = Corpus | Sequence[Sequence[str]]
 #: A probability of nothing.
 TINY = 1e-12
+#: The logarithm of no weight, where an average needs one.
+LEAST = -60.0
 Targets = Tags | F32 | F64 | Sequence[Sequence[str]]
 
 
@@ -76,6 +78,28 @@ class Potentials(NamedTuple):
         """
         return forward_backward(self.scores, offsets, self.chain).marginals
 
+    def centred(self, allowed: Bool) -> Potentials:
+        """The same, with all that is said of single labels in the scores, so that several can be averaged.
+
+        Weights of pairs can say that a label is likely as well as scores can: what each label adds to its
+        pairs, as one that is followed and as one that follows (least squares over pairs that may be), is
+        moved from the chain to the scores.
+
+        Parameters
+        ----------
+        allowed : bool[L, L], pairs that may follow each other.
+        """
+        start, transition, end = self.chain.logs()
+        n, (before, after) = len(start), np.nonzero(allowed)
+        parts = np.zeros((len(before), 2 * n))
+        parts[np.arange(len(before)), before] = 1.0
+        parts[np.arange(len(before)), n + after] = 1.0
+        usual = np.maximum(transition[before, after], LEAST)
+        found = np.linalg.lstsq(parts, usual, rcond=None)[0]
+        leaves, enters = found[:n], found[n:]
+        chain = Chain(start - enters, transition - leaves[:, None] - enters, end - leaves)
+        return normalised(self.scores + (leaves + enters), Chain(*map(np.exp, chain)))
+
     def apart(self, offsets: I64) -> Potentials:
         """Each token's labels for themselves."""
         return apart(self.probabilities(offsets))
@@ -92,6 +116,18 @@ def apart(probabilities: F32) -> Potentials:
     return Potentials(scores, Chain.free(probabilities.shape[1]))
 
 
+def normalised(scores: F32 | F64, chain: Chain) -> Potentials:
+    """Scores of which each token's exponentials sum to one; that says the same of sequences.
+
+    Parameters
+    ----------
+    scores : float[T, L].
+    """
+    top = scores.max(axis=1, keepdims=True)
+    total = np.log(np.exp(scores - top).sum(axis=1, keepdims=True)) + top
+    return Potentials(np.asarray(scores - total, np.float32), chain)
+
+
 def potentials_of(predictor: Predictor, tokens: Tokens) -> Potentials:
     """What a trained predictor says of whole sequences; of one that only knows tokens (it has no
     ``potentials``), what it says of each.
@@ -104,10 +140,7 @@ def potentials_of(predictor: Predictor, tokens: Tokens) -> Potentials:
     own = getattr(predictor, "potentials", None)
     if own is None:
         return apart(np.asarray(predictor.predict_proba(tokens)))
-    scores, chain = own(tokens)
-    top = scores.max(axis=1, keepdims=True)
-    total = np.log(np.exp(scores - top).sum(axis=1, keepdims=True)) + top
-    return Potentials(np.asarray(scores - total, np.float32), chain)
+    return normalised(*own(tokens))
 
 
 class Storable(Protocol):
