@@ -25,6 +25,7 @@ from seqtruth.methods.accord.options import HEARD
 from seqtruth.methods.accord.readings import well_read
 from seqtruth.methods.accord.remembering import fitted_of
 from seqtruth.methods.accord.run import Run
+from seqtruth.methods.accord.taggers import tagger_of
 from seqtruth.methods.base import Seeded, check_positive
 from seqtruth.methods.bayes.worker_models import information
 from seqtruth.methods.folds import check_folds
@@ -168,7 +169,7 @@ def outcome(run: Run, state: State, tagger: Tagger | None = None) -> Outcome:
     found = run.labels(name, opinion)
     needed = run.task.tagger or run.applies or not run.usable.all()
     if tagger is None and needed:
-        tagger = run.tagger(state, name, found.tags)
+        tagger = tagger_of(run, state, name, found.tags)
     judged = run.judge_unlabelled(tagger, found)
     lines = _lines(run, name, opinion, found)
     parts = run.task.parts

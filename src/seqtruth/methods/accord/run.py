@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seqtruth.data.crowd import Crowd
-from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
 from seqtruth.engine import MemoryParts, Parts, Sums
 from seqtruth.engine.sample import Sample, draw_sample
 from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
-from seqtruth.kernels.chain import Chain, viterbi
 from seqtruth.kernels.span_decoding import ANY
 from seqtruth.methods.abstention import all_votes, nobody_can_tell, understand_silence
 from seqtruth.methods.accord.annotators import (
@@ -53,7 +51,6 @@ from seqtruth.methods.accord.options import (
     mixtures_of,
     models_of,
     only_claimed,
-    sequential_weight,
     without_sources,
 )
 from seqtruth.methods.accord.relatives import find_relatives, no_relatives
@@ -64,7 +61,6 @@ from seqtruth.methods.crossfit import (
     FoldModels,
     cross_fit,
     predictor_name,
-    train_on_all,
     usable,
 )
 from seqtruth.methods.dependence import copies_among, pair_sums
@@ -72,10 +68,9 @@ from seqtruth.methods.loop import Round, State
 from seqtruth.methods.marked import Marked, Totals
 from seqtruth.methods.reliability import known_accuracies
 from seqtruth.methods.task import Task
-from seqtruth.metrics.span import span_scores
 from seqtruth.predictors.base import Predictor
 from seqtruth.predictors.decoding import Decoded, best_spans
-from seqtruth.predictors.ensemble import Ensemble, pooled
+from seqtruth.predictors.ensemble import Ensemble
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.schema import Schema
 
@@ -368,39 +363,6 @@ class Run:
         return worth_naming(
             scores, self.offsets, opinion.chain, scheme, threshold, self.known, claimed
         )
-
-    def tagger(self, state: State, name: str, tags: Tags) -> Tagger | None:
-        """Trained on the labels themselves: probabilities of single tags would blur where spans end."""
-        if not self.members or not self.usable.any():
-            return None
-        corpus, scheme = self.crowd.corpus, self.crowd.scheme
-        trained = train_on_all(self.members, corpus, scheme, tags, self.usable, self.method.seed)
-        weights = self._weights(name)
-        predictor = trained[0] if len(trained) == 1 else Ensemble(trained, weights)
-        return Tagger(predictor, scheme, threshold=self._worth(state, weights, tags))
-
-    def _weights(self, name: str) -> F64:
-        """float64[members]: how far each is trusted beside the others in the option that was chosen."""
-        n = len(self.members)
-        if not (name.endswith(HEARD) and models_of(name)):
-            return np.ones(n)
-        ending = name.removeprefix(without_sources(name))
-        trusts = [self.trusts[model + ending][-1] for model in models_of(name)]
-        weight = sequential_weight(name) if len(trusts) > 1 else 0.0
-        trust = (1 - weight) * trusts[0] + weight * trusts[-1]
-        return np.asarray(trust[1 : 1 + n])
-
-    def _worth(self, state: State, weights: F64, tags: Tags) -> float | None:
-        """The least probability of a span that the tagger shall name: half of the F1 that predictors alone,
-        each on what it has not seen, have under the labels that were chosen."""
-        usual = threshold_of(self.method)
-        if usual is None or "opinion0" not in state:
-            return usual
-        corpus, scheme = self.crowd.corpus, self.crowd.scheme
-        scores, chain = pooled(heard_in(state, len(self.members)), weights / weights.sum())
-        legal = chain.times(Chain.legal(scheme.grammar))
-        alone = Labelling(corpus, scheme, viterbi(scores, self.offsets, legal))
-        return 0.5 * span_scores(alone, Labelling(corpus, scheme, tags), self.usable).f1
 
     def judge_unlabelled(self, tagger: Tagger | None, found: Decoded) -> Bool:
         """Let the tagger label, in ``found``, sentences that nobody did; bool[S]: which."""

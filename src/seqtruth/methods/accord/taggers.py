@@ -1,0 +1,75 @@
+"""The tagger that a user takes home: trained on the labels that were chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from seqtruth.data.labelling import Labelling
+from seqtruth.kernels.arrays import F64, Bool, Tags
+from seqtruth.kernels.chain import Chain, viterbi
+from seqtruth.methods.accord.options import HEARD, models_of, sequential_weight, without_sources
+from seqtruth.methods.accord.state import heard_in
+from seqtruth.methods.crossfit import train_on_all
+from seqtruth.methods.loop import State
+from seqtruth.metrics.span import span_scores
+from seqtruth.predictors.base import Potentials
+from seqtruth.predictors.ensemble import Ensemble, pooled
+from seqtruth.predictors.tagger import Tagger
+
+if TYPE_CHECKING:
+    from seqtruth.methods.accord.run import Run
+
+
+def tagger_of(run: Run, state: State, name: str, tags: Tags) -> Tagger | None:
+    """Trained on the labels themselves: probabilities of single tags would blur where spans end.
+
+    Parameters
+    ----------
+    run, state : what was learnt.
+    name : the option that was chosen.
+    tags : tag[T], its labels.
+    """
+    if not run.members or not run.usable.any():
+        return None
+    labels = Labelling(run.crowd.corpus, run.crowd.scheme, tags)
+    trained = train_on_all(
+        run.members, labels.corpus, labels.scheme, tags, run.usable, run.method.seed
+    )
+    weights = _weights(run, name)
+    threshold = run.method.threshold if run.method.decoding == "spans" else None
+    if threshold is not None and "opinion0" in state:
+        threshold = worth(heard_in(state, len(run.members)), weights, labels, run.usable)
+    predictor = trained[0] if len(trained) == 1 else Ensemble(trained, weights)
+    return Tagger(predictor, labels.scheme, threshold=threshold)
+
+
+def _weights(run: Run, name: str) -> F64:
+    """float64[M]: how far each predictor is trusted beside the others in the option that was chosen."""
+    n = len(run.members)
+    if not (name.endswith(HEARD) and models_of(name)):
+        return np.ones(n)
+    ending = name.removeprefix(without_sources(name))
+    trusts = [run.trusts[model + ending][-1] for model in models_of(name)]
+    weight = sequential_weight(name) if len(trusts) > 1 else 0.0
+    trust = (1 - weight) * trusts[0] + weight * trusts[-1]
+    return np.asarray(trust[1 : 1 + n])
+
+
+def worth(said: Sequence[Potentials], weights: F64, labels: Labelling, learnt: Bool) -> float:
+    """From which probability on a tagger shall name a span: half of the F1 that predictors alone, each on
+    what it has not seen, have under the labels that were chosen.
+
+    Parameters
+    ----------
+    said : what cross-fitted predictors say of every sentence.
+    weights : float64[M], how far each is trusted beside the others.
+    labels : those that were chosen.
+    learnt : bool[S], sentences to judge by.
+    """
+    corpus, scheme = labels.corpus, labels.scheme
+    scores, chain = pooled(said, weights / weights.sum())
+    path = viterbi(scores, corpus.token_offsets, chain.times(Chain.legal(scheme.grammar)))
+    return 0.5 * span_scores(Labelling(corpus, scheme, path), labels, learnt).f1
