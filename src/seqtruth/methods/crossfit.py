@@ -150,13 +150,14 @@ def cross_fit(
         model = _seeded(members[m], [seed, number, m, k])
         model = model if large else _hurried(model)
         _teach(model, corpus, scheme, targets, learn)
-        said = potentials_of(model, corpus[ask]).centred(scheme.allowed)
+        said = potentials_of(model, corpus[ask])
         places = gather(corpus.token_offsets, ask)[1]
         fits = said.scores.shape == (len(places), n_labels)
         if not fits or not np.isfinite(said.scores).all():
             raise DataError(
                 f"predictor {predictor_name(model)} must give every token a probability of every label"
             )
+        said = said.centred(scheme.allowed)
         opinions[m][places] = said.scores
         models[m][k], chains[m][k] = model, said.chain
 
