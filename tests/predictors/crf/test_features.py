@@ -67,16 +67,11 @@ class Plain:
 def test_channels_say_what_the_plain_way_says(
     first: list[list[str]], second: list[list[str]], third: list[list[str]], many: bool
 ) -> None:
-    with mock.patch.object(features, "MANY", -1 if many else features.MANY):
-        _compare(first, second, third, many)
-
-
-def _compare(
-    first: list[list[str]], second: list[list[str]], third: list[list[str]], many: bool
-) -> None:
+    few = -1 if many else features.MANY
     encoder, plain = Encoder(), Plain(many)
     for sentences, grow in ((first, True), (second, False), (third, True), (second, False)):
-        channels = encoder.encode(Corpus.of(sentences), grow=grow)[:8]
+        with mock.patch.object(features, "MANY", few):
+            channels = encoder.encode(Corpus.of(sentences), grow=grow)[:8]
         expected = plain.numbers(sentences, grow)
         names = [{n: text for text, n in table.items()} for table in encoder.vocabularies]
         plain_names = [{n: text for text, n in table.items()} for table in plain.tables]

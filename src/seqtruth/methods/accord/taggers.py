@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from seqtruth.data.labelling import Labelling
 from seqtruth.kernels.arrays import F64, Bool, Tags
 from seqtruth.kernels.chain import Chain, viterbi
 from seqtruth.methods.accord.options import HEARD, models_of, sequential_weight, without_sources
+from seqtruth.methods.accord.run import Run, threshold_of
 from seqtruth.methods.accord.state import heard_in
 from seqtruth.methods.crossfit import train_on_all
 from seqtruth.methods.loop import State
@@ -18,9 +18,6 @@ from seqtruth.metrics.span import span_scores
 from seqtruth.predictors.base import Potentials
 from seqtruth.predictors.ensemble import Ensemble, pooled
 from seqtruth.predictors.tagger import Tagger
-
-if TYPE_CHECKING:
-    from seqtruth.methods.accord.run import Run
 
 
 def tagger_of(run: Run, state: State, name: str, tags: Tags) -> Tagger | None:
@@ -39,7 +36,7 @@ def tagger_of(run: Run, state: State, name: str, tags: Tags) -> Tagger | None:
         run.members, labels.corpus, labels.scheme, tags, run.usable, run.method.seed
     )
     weights = _weights(run, name)
-    threshold = run.method.threshold if run.method.decoding == "spans" else None
+    threshold = threshold_of(run.method)
     if threshold is not None and "opinion0" in state:
         threshold = worth(heard_in(state, len(run.members)), weights, labels, run.usable)
     predictor = trained[0] if len(trained) == 1 else Ensemble(trained, weights)
