@@ -30,7 +30,11 @@ from seqtruth.io.longtable.codes import (
 from seqtruth.io.longtable.runs import FAULTS, Runs, join
 from seqtruth.io.longtable.sources import Batches
 from seqtruth.kernels.arrays import I32, I64, MAX_ONE_BYTE_LABELS, Tags, tag_dtype
+from seqtruth.kernels.memory import give_back
 from seqtruth.kernels.tags import count_given, count_pairs
+
+#: Of more runs than this, what is no longer needed is given back before they are sorted.
+MANY = 1_000_000
 
 
 class Coder:
@@ -256,7 +260,10 @@ def lay_out_rows(coder: Coder, runs: Runs, needs_text: bool = False) -> TableRow
     documents, numbers = _documents(coder, runs, task, len(tasks), at)
     words = _words(coder, runs, task, offsets, needs_text, at)
     corpus = Corpus(offsets, tasks, words, documents, numbers)
+    many = len(runs.task) > MANY
     del runs  # the rest of them may be a row each, and nobody else has them
+    if many:
+        give_back()
 
     order = kernels.sort_runs(task, annotators, len(tasks), len(coder.annotators))
     sentence, annotator = task[order], annotators[order]
