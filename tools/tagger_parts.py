@@ -2,8 +2,8 @@
 
     python tools/tagger_parts.py --data-dir DIR [--sets essays,bambara] [--seed 0]
 
-Learnt from the part that is only reported, judged on the one that may be tuned on (``accord_sets.py``). Prints
-strict span F1 of the likeliest path and of the spans worth naming, and the threshold that was found.
+Learnt from the part that is only reported, judged on the one that may be tuned on (``accord_sets.py``).
+Prints strict span F1 of the likeliest path and of the spans worth naming, and the threshold that was found.
 """
 
 from __future__ import annotations

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from typing import Self
 
 import numpy as np
 import pytest
 
 import seqtruth as st
 from seqtruth.data.crowd import Crowd
+from seqtruth.data.scheme import Scheme
 from seqtruth.engine import MemoryParts
+from seqtruth.kernels.arrays import F32, F64
 from seqtruth.kernels.chain import Chain
 from seqtruth.methods.accord.first_state import first_state
 from seqtruth.methods.accord.gaps import coverage_of, shift_of
@@ -20,7 +23,7 @@ from seqtruth.methods.accord.state import spoken
 from seqtruth.methods.marked import Marked
 from seqtruth.methods.task import Task
 from seqtruth.predictors import CRF
-from seqtruth.predictors.base import apart
+from seqtruth.predictors.base import Targets, Tokens, apart, as_corpus
 from seqtruth.predictors.decoding import best_spans
 from seqtruth.simulation import simulate_rules
 
@@ -95,6 +98,38 @@ def test_in_gaps_it_is_the_predictors_own_choice(gold: Crowd, rules: Crowd) -> N
 def test_people_who_look_leave_no_gaps(gold: Crowd) -> None:
     for crowd in (st.simulate(gold, "careful:3", per_sentence=1), st.simulate(gold, "careful:2")):
         assert "gaps" not in st.Accord(predictor=QUICK).fit(crowd).provenance["chosen"]
+
+
+class Guess:
+    """Marks names at random, sure of itself."""
+
+    def clone(self) -> Guess:
+        return Guess()
+
+    def fit(
+        self,
+        tokens: Tokens,
+        tags: Targets,
+        *,
+        scheme: Scheme | None = None,
+        weights: F64 | None = None,
+    ) -> Self:
+        assert scheme is not None
+        self.n_labels = len(scheme.labels)
+        return self
+
+    def predict_proba(self, tokens: Tokens) -> F32:
+        rng = np.random.default_rng(0)
+        drawn = rng.integers(self.n_labels, size=as_corpus(tokens).n_tokens)
+        return np.where(np.eye(self.n_labels)[drawn] > 0, 0.9, 0.1 / (self.n_labels - 1)).astype(
+            np.float32
+        )
+
+
+def test_who_foretells_nothing_of_what_is_claimed_is_not_heard(rules: Crowd) -> None:
+    guessed, alone = (st.Accord(predictor=one).fit(rules) for one in (Guess(), None))
+    assert guessed.provenance["chosen"] == "annotators"
+    assert (guessed.tags == alone.tags).all()
 
 
 def test_every_o_a_vote_leaves_none(rules: Crowd) -> None:

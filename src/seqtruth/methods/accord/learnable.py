@@ -1,4 +1,4 @@
-"""Annotators whose marks follow nothing in the text.
+"""What can be learnt from the text, and annotators whose marks follow nothing in it.
 
 Where annotators agree, agreement tells the careful from the careless. Where next to nobody confirms
 anybody (one careful person beside one who marks at random), it cannot; but what a careful person marks can
@@ -16,14 +16,16 @@ from itertools import combinations
 import numpy as np
 
 from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
-from seqtruth.data.spans import extract
-from seqtruth.kernels.arrays import I64, Tags
+from seqtruth.kernels.arrays import F64, Bool
 from seqtruth.kernels.chain import Chain, viterbi
 from seqtruth.methods.crossfit import cross_fit
 from seqtruth.methods.dependence import Copies
 from seqtruth.methods.marked import Marked, Totals
-from seqtruth.predictors.base import Predictor
+from seqtruth.metrics.span import span_scores
+from seqtruth.predictors.base import Potentials, Predictor
+from seqtruth.predictors.ensemble import pooled
 
 #: More annotators than this tell each other apart, however few are careful.
 MOST = 5
@@ -92,21 +94,21 @@ def _foretold(crowd: Crowd, j: int, member: Sequence[Predictor], folds: int, see
     tags = np.full(crowd.n_tokens, max(scheme.outside, 0), crowd.tags.dtype)
     tags[at] = np.maximum(crowd.tags[gather(crowd.row_offsets, rows)[1]], 0)
     targets = np.eye(len(scheme.labels), dtype=np.float32)[tags]
-    said = cross_fit(member, crowd.corpus, scheme, targets, theirs, folds, seed, 0).opinions[0]
-    offsets = crowd.corpus.token_offsets
-    found = viterbi(said.scores, offsets, said.chain.times(Chain.legal(scheme.grammar)))
-    asked = np.repeat(theirs, np.diff(offsets))
-    mine = _spans(np.where(asked, found, max(scheme.outside, 0)).astype(tags.dtype), crowd)
-    true = _spans(tags, crowd)
-    return 2.0 * float(np.isin(mine, true).sum()) / max(len(mine) + len(true), 1)
+    said = cross_fit(member, crowd.corpus, scheme, targets, theirs, folds, seed, 0).opinions
+    return foretold(said, np.ones(1), Labelling(crowd.corpus, scheme, tags), theirs)
 
 
-def _spans(tags: Tags, crowd: Crowd) -> I64:
-    """Keys of spans."""
-    offsets = crowd.corpus.token_offsets
-    found = extract(tags, offsets, crowd.scheme, "conlleval")
-    begin = offsets[found.sequence] + found.start
-    size = crowd.n_tokens + 1
-    return np.asarray(
-        (begin * size + found.end) * (len(crowd.scheme.types) + 1) + found.type, np.int64
-    )
+def foretold(said: Sequence[Potentials], weights: F64, labels: Labelling, asked: Bool) -> float:
+    """Strict span F1 that predictors, each on what it has not seen, have under given labels.
+
+    Parameters
+    ----------
+    said : what cross-fitted predictors say of every sentence.
+    weights : float64[M], how far each is trusted beside the others.
+    labels : those that they learnt.
+    asked : bool[S], sentences to judge by.
+    """
+    corpus, scheme = labels.corpus, labels.scheme
+    scores, chain = pooled(said, weights / weights.sum())
+    path = viterbi(scores, corpus.token_offsets, chain.times(Chain.legal(scheme.grammar)))
+    return span_scores(Labelling(corpus, scheme, path), labels, asked).f1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seqtruth.data.crowd import Crowd
+from seqtruth.data.labelling import Labelling
 from seqtruth.data.ragged import gather
 from seqtruth.engine import MemoryParts, Parts, Sums
 from seqtruth.engine.sample import Sample, draw_sample
@@ -25,11 +26,12 @@ from seqtruth.methods.accord.annotators import (
 )
 from seqtruth.methods.accord.documents import Documents
 from seqtruth.methods.accord.gaps import (
+    FORETELLS,
     leave_gaps,
     shift_of,
     with_gaps,
 )
-from seqtruth.methods.accord.learnable import without_noise
+from seqtruth.methods.accord.learnable import foretold, without_noise
 from seqtruth.methods.accord.leave_one_out import STEP, LeaveOneOut, choose, margin_of, may_judge
 from seqtruth.methods.accord.notices import all_notices
 from seqtruth.methods.accord.opinions import (
@@ -256,7 +258,7 @@ class Run:
         if self.told.marked.places < FEW:
             return {"vote": vote(self.told)}
         alone = self.alone(population_of(state))
-        if self.gaps.any():
+        if self.gaps.any() and self._foretells(state, alone):
             heard = map(log_opinion, heard_in(state, len(self.members)))
             said = list(zip(map(predictor_name, self.members), heard, strict=True))
             shift = self.gap_shift(state)
@@ -269,6 +271,13 @@ class Run:
         if self.hears:
             found |= {name + HEARD: self._settled(state, t).opinion for name, t in twins.items()}
         return found
+
+    def _foretells(self, state: State, alone: Opinion) -> bool:
+        """Whether predictors know enough of what annotators claim to be heard where nobody speaks."""
+        said = heard_in(state, len(self.members))
+        tags = self.labels("annotators", alone).tags
+        labels = Labelling(self.crowd.corpus, self.crowd.scheme, tags)
+        return foretold(said, np.ones(len(said)), labels, self.usable) >= FORETELLS
 
     def chosen(self, state: State) -> tuple[str, Opinion, dict[str, float]]:
         """The option to believe, and the leave-one-out F1 of each."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from seqtruth.data.labelling import Labelling
-from seqtruth.kernels.arrays import F64, Bool, Tags
-from seqtruth.kernels.chain import Chain, viterbi
+from seqtruth.kernels.arrays import F64, Tags
+from seqtruth.methods.accord.learnable import foretold
 from seqtruth.methods.accord.options import HEARD, models_of, sequential_weight, without_sources
 from seqtruth.methods.accord.run import Run, threshold_of
 from seqtruth.methods.accord.state import heard_in
 from seqtruth.methods.crossfit import train_on_all
 from seqtruth.methods.loop import State
-from seqtruth.metrics.span import span_scores
-from seqtruth.predictors.base import Potentials
-from seqtruth.predictors.ensemble import Ensemble, pooled
+from seqtruth.predictors.ensemble import Ensemble
 from seqtruth.predictors.tagger import Tagger
 
 
@@ -38,7 +34,8 @@ def tagger_of(run: Run, state: State, name: str, tags: Tags) -> Tagger | None:
     weights = _weights(run, name)
     threshold = threshold_of(run.method)
     if threshold is not None and "opinion0" in state:
-        threshold = worth(heard_in(state, len(run.members)), weights, labels, run.usable)
+        # spans are worth naming from half of the F1 on that is to be had
+        threshold = 0.5 * foretold(heard_in(state, len(run.members)), weights, labels, run.usable)
     predictor = trained[0] if len(trained) == 1 else Ensemble(trained, weights)
     return Tagger(predictor, labels.scheme, threshold=threshold)
 
@@ -53,20 +50,3 @@ def _weights(run: Run, name: str) -> F64:
     weight = sequential_weight(name) if len(trusts) > 1 else 0.0
     trust = (1 - weight) * trusts[0] + weight * trusts[-1]
     return np.asarray(trust[1 : 1 + n])
-
-
-def worth(said: Sequence[Potentials], weights: F64, labels: Labelling, learnt: Bool) -> float:
-    """From which probability on a tagger shall name a span: half of the F1 that predictors alone, each on
-    what it has not seen, have under the labels that were chosen.
-
-    Parameters
-    ----------
-    said : what cross-fitted predictors say of every sentence.
-    weights : float64[M], how far each is trusted beside the others.
-    labels : those that were chosen.
-    learnt : bool[S], sentences to judge by.
-    """
-    corpus, scheme = labels.corpus, labels.scheme
-    scores, chain = pooled(said, weights / weights.sum())
-    path = viterbi(scores, corpus.token_offsets, chain.times(Chain.legal(scheme.grammar)))
-    return 0.5 * span_scores(Labelling(corpus, scheme, path), labels, learnt).f1
