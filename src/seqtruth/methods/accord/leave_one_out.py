@@ -10,7 +10,7 @@ Rules cannot judge: one that says nothing about a span has not denied it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from seqtruth.kernels.chain import viterbi
 from seqtruth.methods.abstention import MOST_TYPES, Silence
 from seqtruth.methods.accord.annotators import stretch_chain
 from seqtruth.methods.accord.opinions import Opinion
+from seqtruth.methods.accord.options import sequential_weight
 from seqtruth.methods.dependence import Copies
 from seqtruth.methods.marked import Marked, Totals
 
@@ -159,6 +160,27 @@ def margin_of(f1: float, judged: int, totals: Totals, silence: Silence) -> float
     if mostly_open(totals, silence):
         return CLEARLY
     return -max(STEP, float(np.sqrt(f1 * (1.0 - f1) / max(judged, 1))))
+
+
+def doubt_sequences(scores: Mapping[str, float], plain: Collection[str]) -> dict[str, float]:
+    """The options among which poor judges may choose: plain ones, and the models of sequences that are
+    clearly better than these, by :data:`CLEARLY_BEFORE_ONE` of what is missing to 1.
+
+    Parameters
+    ----------
+    scores : F1 by name.
+    plain : names of options that know nothing of sequences; others than these are no models of sequences
+        and nothing to choose between.
+
+    Examples
+    --------
+    >>> doubt_sequences({"annotators": 0.2, "confusion": 0.3, "both": 0.2, "sequential": 0.25}, ["annotators"])
+    {'annotators': 0.2, 'sequential': 0.25}
+    """
+    found = {name: scores[name] for name in plain if name in scores}
+    best = max(found.values())
+    least = best + CLEARLY_BEFORE_ONE * (1.0 - best)
+    return found | {n: f1 for n, f1 in scores.items() if sequential_weight(n) > 0 and f1 >= least}
 
 
 def _sum_by(values: F64, group: I64) -> F64:

@@ -32,7 +32,14 @@ from seqtruth.methods.accord.gaps import (
     with_gaps,
 )
 from seqtruth.methods.accord.learnable import foretold, without_noise
-from seqtruth.methods.accord.leave_one_out import STEP, LeaveOneOut, choose, margin_of, may_judge
+from seqtruth.methods.accord.leave_one_out import (
+    STEP,
+    LeaveOneOut,
+    choose,
+    doubt_sequences,
+    margin_of,
+    may_judge,
+)
 from seqtruth.methods.accord.notices import all_notices
 from seqtruth.methods.accord.opinions import (
     Model,
@@ -291,7 +298,7 @@ class Run:
         judged = len(self.judge.theirs[0])
         margin = margin_of(scores["annotators"], judged, self.told.totals, silence)
         if margin > 0:  # one's habits are all there is to judge the other's sequences by
-            scores = {n: scores[n] for n in ("annotators", "confusion" + HEARD) if n in scores}
+            scores = doubt_sequences(scores, ("annotators", "confusion" + HEARD))
         name = choose(scores, HEARD, margin)
         if name.endswith(HEARD) and self.method.chain:
             # predictors know how labels follow each other: a chain must earn its place beside them
