@@ -29,6 +29,7 @@ from seqtruth.methods.accord.options import HEARD, UNCHAINED, mixed, models_of, 
 from seqtruth.methods.accord.readings import well_read
 from seqtruth.methods.accord.run import Run
 from seqtruth.methods.accord.sequences import learn_sequences, learn_with
+from seqtruth.methods.accord.state import heard_in
 from seqtruth.methods.task import Task
 
 EVIDENCE = (0.25, 0.35, 0.5, 0.7, 1.0)
@@ -97,7 +98,7 @@ def _evidence(crowd: Crowd, told: Told) -> list[str]:
     name = run.chosen(state)[0]
     if not name.endswith(HEARD) or not models_of(name):
         return [name, *["–"] * len(EVIDENCE)]
-    said = [state[f"opinion{m}"] for m in range(len(run.members))]
+    said = heard_in(state, len(run.members))
     ending = name.removeprefix(without_sources(name))
     cells = []
     for share in EVIDENCE:

@@ -174,7 +174,7 @@ def doubt_sequences(scores: Mapping[str, float], plain: Collection[str]) -> dict
 
     Examples
     --------
-    >>> doubt_sequences({"annotators": 0.2, "confusion": 0.3, "both": 0.2, "sequential": 0.25}, ["annotators"])
+    >>> doubt_sequences({"annotators": 0.2, "both": 0.2, "sequential": 0.25}, ["annotators"])
     {'annotators': 0.2, 'sequential': 0.25}
     """
     found = {name: scores[name] for name in plain if name in scores}
