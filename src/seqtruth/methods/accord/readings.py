@@ -47,8 +47,10 @@ class Reading:
         return self.rounds[number] if number < len(self.rounds) else self.run.advance(state)
 
     def try_out(self, rounds: int) -> float:
-        """Do the rounds; the best leave-one-out F1 after them, of options that know nothing of sequences:
-        these can be learnt under a wrong reading, too."""
+        """Do the rounds; the best leave-one-out F1 after them, of options that know nothing of sequences.
+
+        How annotators' labels follow each other can be learnt under a wrong reading, too.
+        """
         self.first = state = self.begin()
         for _ in range(rounds):
             self.rounds.append(self.run.advance(state))

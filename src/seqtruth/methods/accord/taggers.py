@@ -49,4 +49,5 @@ def _weights(run: Run, name: str) -> F64:
     trusts = [run.trusts[model + ending][-1] for model in models_of(name)]
     weight = sequential_weight(name) if len(trusts) > 1 else 0.0
     trust = (1 - weight) * trusts[0] + weight * trusts[-1]
-    return np.asarray(trust[1 : 1 + n])
+    found = np.asarray(trust[1 : 1 + n])
+    return found if found.any() else np.ones(n)
