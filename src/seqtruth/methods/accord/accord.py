@@ -75,8 +75,9 @@ class Accord(Predicting, Seeded):
        mixture of both (:mod:`~seqtruth.methods.accord.options`), whether the tagger is heard, and whether
        the label chain is beside it, is decided by leaving out each annotator and comparing the labels
        with theirs. Where only pairs overlap, or people miss much, a tagger must be
-       clearly better. Where annotators are no judges (rules, nobody overlaps), confusion matrices decide
-       alone, and of types on which all sources are silent a tagger is heard where nobody speaks
+       clearly better, and so must a model of sequences. Where annotators are no judges (rules, nobody
+       overlaps), confusion matrices decide alone, and of types on which all sources are silent a tagger
+       that foretells a third of what they claim is heard where nobody speaks
        (:mod:`~seqtruth.methods.accord.gaps`); what only one annotator saw has the benefit of the doubt;
        where there is next to nothing to learn from (fewer than 40 marked places), a vote.
     6. **Labels** are the spans worth naming (:mod:`~seqtruth.kernels.span_decoding`); confidences are

@@ -169,8 +169,7 @@ def doubt_sequences(scores: Mapping[str, float], plain: Collection[str]) -> dict
     Parameters
     ----------
     scores : F1 by name.
-    plain : names of options that know nothing of sequences; others than these are no models of sequences
-        and nothing to choose between.
+    plain : names of the options to begin with, which know nothing of sequences.
 
     Examples
     --------
