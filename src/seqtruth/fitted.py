@@ -154,6 +154,8 @@ SUMS: dict[str, dict[str, Column]] = {
         "accuracy": _ACCURACY,
         "witness": Column("float64", ("annotators",), 0, 1.0001),
         "follow": Column("float64", ("predictors", "labels+2", "labels"), 0, optional=True),
+        "reliability": replace(_ACCURACY, optional=True),
+        "given": replace(_LABELS, optional=True),
         "gap_shift": Column("float64", ("labels",), optional=True),
         "open": Column("int", ("types",), 0, 2),
         "voices": Column("float64", (1,), 0, optional=True),

@@ -43,6 +43,8 @@ from seqtruth.metrics.annotators import (
 from seqtruth.predictors.choice import choose_predictor
 from seqtruth.result import Annotators, Result
 
+#: What is known of an annotator who is new, where it is not nothing.
+NEW_ROWS = {"accuracy": np.nan, "reliability": np.nan, "witness": 1.0}
 _ANEW = "aggregate the old labels and the new ones together; a withdrawal works with retrain=True"
 
 
@@ -164,9 +166,7 @@ def _widened(fitted: Fitted, change: Change) -> Fitted:
     number = np.arange(change.after.n_annotators)
     number[had:] = -1
     fill = dict.fromkeys(_by_annotator(fitted), 0.0)
-    fill |= {
-        name: value for name, value in {"accuracy": np.nan, "witness": 1.0}.items() if name in fill
-    }
+    fill |= {name: value for name, value in NEW_ROWS.items() if name in fill}
     return fitted.with_annotators(number, fill)
 
 

@@ -22,6 +22,7 @@ from seqtruth.kernels.threads import threads
 from seqtruth.methods.folds import Folds, folds_of
 from seqtruth.predictors.base import Potentials, Predictor, potentials_of
 from seqtruth.predictors.crf.crf import CRF
+from seqtruth.predictors.ensemble import Ensemble
 from seqtruth.stopping import together
 
 log = logging.getLogger("seqtruth")
@@ -219,6 +220,13 @@ def _teach(
 def _slow_first(members: Sequence[Predictor]) -> list[int]:
     """Networks before the CRF, so that no core waits at the end."""
     return sorted(range(len(members)), key=lambda m: (predictor_name(members[m]) == "crf", m))
+
+
+def members_of(predictor: Predictor | None) -> tuple[Predictor, ...]:
+    """Those that are trained and heard each for itself."""
+    if isinstance(predictor, Ensemble):
+        return tuple(predictor.members)
+    return () if predictor is None else (predictor,)
 
 
 def predictor_name(predictor: Predictor) -> str:

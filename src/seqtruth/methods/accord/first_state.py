@@ -33,9 +33,16 @@ def first_state(run: Run) -> State:
     population = learn_population(run.told, run.parts, tell)
     state: State = {f"population/{k}": v for k, v in population._asdict().items()}
     state["round"] = np.zeros(1, np.int64)
+    rows = _with_start(population.transition, run.crowd.scheme.outside)
+    if run.by_text is not None:
+        table = run.by_text.table
+        return state | {
+            "confusion/table": table,
+            "confusion/chain": rows,
+            "targets": run.by_text.targets,
+        }
     if not run.judged:
         return state | _gap_state(run, population, tell)
-    rows = _with_start(population.transition, run.crowd.scheme.outside)
     models = {"confusion": Model(population.table, rows)}
     if tells_sequences(run.crowd):
         found = learn_sequences(run)

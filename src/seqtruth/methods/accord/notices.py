@@ -12,11 +12,18 @@ from seqtruth.plural import count
 
 #: An annotator who says another type this often, and was seen this often, has switched labels.
 MOSTLY, OFTEN = 0.6, 20
+#: Said where the text told annotators apart.
+BY_TEXT = (
+    "next to no marked token was labelled by two annotators: how reliable each is was judged by a tagger that"
+    " learnt from the others, and it is heard beside them"
+)
 #: So many findings of one kind are named one by one.
 NAMED = 5
 
 
-def all_notices(told: Told, relatives: Relatives, confusion: F64, against: int) -> list[str]:
+def all_notices(
+    told: Told, relatives: Relatives, confusion: F64, against: int, by_text: bool = False
+) -> list[str]:
     """Everything there is to say.
 
     Parameters
@@ -26,6 +33,7 @@ def all_notices(told: Told, relatives: Relatives, confusion: F64, against: int) 
     confusion : float64[W, L, C], P(label given | label chosen).
     against : tokens that a predictor labelled although no annotator marks them
         (:func:`against_all`).
+    by_text : whether the text told annotators apart (:mod:`~seqtruth.methods.accord.by_text`).
     """
     said = [told.silence.sentence()] if told.silence.found else []
     if told.silence.found and told.silence.open.any():
@@ -47,7 +55,7 @@ def all_notices(told: Told, relatives: Relatives, confusion: F64, against: int) 
             f"{', '.join(told.copies.noise)}: nobody confirms their marks, and these follow nothing in the"
             " text; they are not heard"
         )
-    said += _overlap(told)
+    said += _overlap(told) if not by_text else [BY_TEXT]
     said += _single_speakers(told)
     said += _switched(told, confusion)
     if against:

@@ -19,6 +19,8 @@ HEARD = "+predictor"
 GAPS = "annotators, gaps" + HEARD
 #: What comes before it where the label chain is not heard.
 UNCHAINED = ", no chain"
+#: Annotators as the text tells them apart (:mod:`~seqtruth.methods.accord.by_text`), and the predictor.
+BY_TEXT = "confusion" + UNCHAINED + HEARD
 #: The model by which the sequential one is compared with others (:mod:`~seqtruth.methods.accord.sequences`).
 CAUTIOUS = "cautious"
 #: Weight of the sequential model in each mixture, the even one first.

@@ -53,6 +53,8 @@ def fitted_of(
         sums |= {f"sequential/{part}": state[f"sums/{part}"] for part in parts}
     if run.teaches:
         sums["follow"] = np.stack([state[f"follow{m}"] for m in range(len(run.members))])
+    if run.by_text is not None:
+        sums |= {"reliability": run.by_text.reliability, "given": run.by_text.usual}
     if name == GAPS:
         sums["gap_shift"] = run.gap_shift(state)
     if lines is not None:

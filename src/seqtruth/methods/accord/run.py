@@ -24,6 +24,7 @@ from seqtruth.methods.accord.annotators import (
     known_of,
     pseudo_counts,
 )
+from seqtruth.methods.accord.by_text import judge_by_text, next_to_nobody_overlaps
 from seqtruth.methods.accord.documents import Documents
 from seqtruth.methods.accord.gaps import (
     FORETELLS,
@@ -52,6 +53,7 @@ from seqtruth.methods.accord.opinions import (
     vote,
 )
 from seqtruth.methods.accord.options import (
+    BY_TEXT,
     CAUTIOUS,
     GAPS,
     HEARD,
@@ -69,6 +71,7 @@ from seqtruth.methods.crossfit import (
     CrossFitted,
     FoldModels,
     cross_fit,
+    members_of,
     predictor_name,
     usable,
 )
@@ -77,9 +80,7 @@ from seqtruth.methods.loop import Round, State
 from seqtruth.methods.marked import Marked, Totals
 from seqtruth.methods.reliability import known_accuracies
 from seqtruth.methods.task import Task
-from seqtruth.predictors.base import Predictor
 from seqtruth.predictors.decoding import Decoded, best_spans
-from seqtruth.predictors.ensemble import Ensemble
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.schema import Schema
 
@@ -117,7 +118,7 @@ class Run:
             self.known = task.known[gather(offsets, sample.places)[1]]
         #: What is added up.
         self.parts: Parts = MemoryParts(self.crowd) if self.everything else task.parts
-        self.members = _members(method.chosen_predictor)
+        self.members = members_of(method.chosen_predictor)
         sums = self._first_sums()
         copies = copies_among(self.parts.annotators, sums.pop("pairs"))
         totals = Totals(**sums)
@@ -129,11 +130,18 @@ class Run:
         several = np.count_nonzero(copies.weight) > 1 or not copies.noise
         self.judged = bool(totals.places[0] >= FEW) and several and may_judge(totals, silence)
         learnable = bool(self.members) and bool(totals.places[0] >= ENOUGH)
-        self.hears = self.judged and learnable
+        #: What the text says of annotators, where agreement does not.
+        settings = self.members, method.folds, method.seed
+        asks = learnable and next_to_nobody_overlaps(totals)
+        self.by_text = (
+            judge_by_text(self.crowd, self.known, self.usable, *settings) if asks else None
+        )
+        self.judged = self.judged and self.by_text is None
+        self.hears = learnable and (self.judged or self.by_text is not None)
         #: bool[K]: types of which a predictor is heard where nobody speaks.
-        self.gaps = leave_gaps(silence, totals.claims) & (learnable and not self.judged)
+        self.gaps = leave_gaps(silence, totals.claims) & (learnable and not self.hears)
         #: Whether ``O`` can be read in two ways, and left-out annotators may choose (:mod:`.readings`).
-        self.in_doubt = self.hears and silence.in_doubt
+        self.in_doubt = self.hears and self.judged and silence.in_doubt
         #: What they said of the two.
         self.readings: dict[str, float] = {}
         if self.in_doubt and votes:
@@ -141,6 +149,8 @@ class Run:
         if not silence.known.any() and not self.hears and method.abstain is not None:
             silence = nobody_can_tell(silence)
         accuracy = known_accuracies(self.parts, method.reliability)
+        if self.by_text is not None:
+            self.by_text = self.by_text.but_for(accuracy)
         known = known_of(self.marked, self.known)
         self.told = Told(
             self.marked, copies, silence, accuracy, method.reliability_strength, known, totals
@@ -235,7 +245,7 @@ class Run:
         if not self.hears:
             value = float(state["population/log_likelihood"][0])
             return Round(new, value, {"annotators": value})
-        found = self._settled(new, self.base(state))
+        found = self._settled(new, self.base(state), chained=self.by_text is None)
         moved = np.abs(found.posterior - state["targets"])
         new["targets"] = found.posterior
         change = None if number == 0 else float(moved.sum() / max(moved.size, 1))
@@ -270,6 +280,8 @@ class Run:
             said = list(zip(map(predictor_name, self.members), heard, strict=True))
             shift = self.gap_shift(state)
             return {GAPS: with_gaps(alone, self.told.marked, said, shift, self.known)}
+        if self.by_text is not None:
+            return {BY_TEXT: self._settled(state, "confusion", chained=False).opinion}
         found = {"annotators": alone}
         if not self.judged:
             return found
@@ -356,6 +368,8 @@ class Run:
     def base(self, state: State) -> str:
         """The annotator model whose labels taggers learn from: the sequential one, which leaves more in
         doubt, unless annotators foretell that the other is better."""
+        if self.by_text is not None:
+            return "confusion"
         scores = {
             name: self.judge.f1(self._unaided(state, twin).opinion)
             for name, twin in self._twins(state).items()
@@ -399,6 +413,8 @@ class Run:
         found["copies"] = [group.to_dict() for group in self.told.copies.groups]
         if self.readings:
             found["readings_of_O"] = {k: round(v, 4) for k, v in self.readings.items()}
+        if self.by_text is not None:
+            found["by_text"] = self.by_text.to_dict(self.crowd.annotators)
         if self.relatives.pairs:
             found["relatives"] = [pair.to_dict() for pair in self.relatives.pairs]
         if self.told.copies.noise:
@@ -409,7 +425,7 @@ class Run:
 
     def notices(self, confusion: F64, against: int) -> list[str]:
         """What a person should know of the result."""
-        found = all_notices(self.told, self.relatives, confusion, against)
+        found = all_notices(self.told, self.relatives, confusion, against, self.by_text is not None)
         if self.readings:
             best = max(self.readings, key=self.readings.__getitem__)
             meaning = "is a vote" if best == "votes" else "may be an oversight"
@@ -431,9 +447,3 @@ def threshold_of(method: Accord, name: str = "") -> float | None:
     """θ of :mod:`~seqtruth.kernels.span_decoding`; None where the likeliest path is wanted, which is all
     that a vote can have."""
     return method.threshold if method.decoding == "spans" and name != "vote" else None
-
-
-def _members(predictor: Predictor | None) -> tuple[Predictor, ...]:
-    if isinstance(predictor, Ensemble):
-        return tuple(predictor.members)
-    return () if predictor is None else (predictor,)

@@ -45,11 +45,11 @@ def state_schema(run: Run) -> Schema:
     }  # fmt: skip
     columns = {f"population/{k}": Column("float64", v) for k, v in POPULATION.items()}
     columns["round"] = Column("int64", (1,), 1, run.method.max_iter + 1)
-    if run.judged:
+    if run.judged or run.by_text is not None:
         chain = Column("float64", ("labels+1", "labels"), 0.0)
         columns["confusion/table"] = Column("float64", ("annotators", 1, "labels", "labels"))
         columns["confusion/chain"] = chain
-        if tells_sequences(run.crowd):
+        if run.judged and tells_sequences(run.crowd):
             shape = ("annotators", *["labels"] * 3)
             table = Column("float64", shape)
             columns |= {"sequential/table": table, "sequential/chain": chain}

@@ -28,6 +28,7 @@ from seqtruth.methods.accord.annotators import (
     pseudo_counts,
     slips_of,
 )
+from seqtruth.methods.accord.by_text import table_of
 from seqtruth.methods.accord.calibration import (
     Lines,
     finished,
@@ -147,6 +148,8 @@ def _opinion(fitted: Fitted, number: int) -> Potentials:
 
 def _tables(fitted: Fitted, change: Change, told: Remembered) -> tuple[dict[str, np.ndarray], F64]:
     """Sums after the change, and the annotators' log tables that follow from them."""
+    if "reliability" in fitted.sums:  # who is reliable was told by the text, which stays
+        return {}, table_of(fitted.sums["reliability"], fitted.sums["given"])
     option, sums, tables = str(fitted.settings["option"]), {}, []
     if not option.startswith("sequential"):
         counts = _counts(fitted, change, told)
