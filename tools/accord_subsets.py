@@ -2,9 +2,9 @@
 
     python tools/accord_subsets.py --data-dir DIR [--cases ner-2each,pico-49] [--draws 3] [--kept rows.jsonl]
 
-Drawn from the parts that may be tuned on (``accord_sets.py``). Prints a table: strict span F1 of the vote, of
-the best other method of each draw (chosen with gold, so partly luck), and of the default with the CRF. Rows
-that ``--kept`` holds already are not made again.
+Drawn from the parts that may be tuned on (``accord_sets.py``), or with ``--reported`` from the others.
+Prints a table: strict span F1 of the vote, of the best other method of each draw (chosen with gold, so partly
+luck), and of the default with the CRF. Rows that ``--kept`` holds already are not made again.
 """
 
 from __future__ import annotations
@@ -96,6 +96,7 @@ def only(both: Labelled, sentences: np.ndarray) -> Labelled:
 #: Set, and what is drawn from it, one after the other.
 CASES: dict[str, tuple[str, tuple[Draw, ...]]] = {
     **{f"ner-{n}each": ("ner", (some_labels(n),)) for n in (1, 2, 3)},
+    **{f"{n}-1each": (n, (some_labels(1),)) for n in ("pico", "bambara", "essays")},
     **{f"ner-{n}docs": ("ner", (some_documents(n),)) for n in (40, 10, 3)},
     **{f"ner-{n}people": ("ner", (some_annotators(n, 15),)) for n in (4, 2)},
     **{f"ner-{n}people-2each": ("ner", (some_annotators(n, 15), some_labels(2))) for n in (3, 6)},
@@ -121,6 +122,7 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--reported", action="store_true", help="draw from the first reported part")
     parser.add_argument("--kept", type=Path, default=Path("rows.jsonl"))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -135,7 +137,8 @@ def main() -> None:
         name, draws = CASES[case]
         if name not in sets and any((case, n) not in kept for n in range(options.draws)):
             crowd, gold, parts = load_set(name, options.data_dir)
-            sets[name] = only((crowd, gold), parts[SETS[name][1]])
+            part = SETS[name][2][0] if options.reported else SETS[name][1]
+            sets[name] = only((crowd, gold), parts[part])
         rows = []
         for number in range(options.draws):
             if (case, number) not in kept:

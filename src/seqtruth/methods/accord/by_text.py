@@ -34,8 +34,8 @@ from seqtruth.methods.crossfit import cross_fit
 from seqtruth.methods.marked import Totals
 from seqtruth.predictors.base import Potentials, Predictor
 
-#: Nobody else saw more than this share of the labels on marked tokens: agreement tells next to nothing.
-ALONE = 0.5
+#: Nobody else saw more than this share of what is marked: agreement tells next to nothing.
+ALONE = 0.75
 #: Who speaks of this share of all types is no rule.
 MOST_TYPES = 0.5
 #: Strict F1 from which on a tagger that foretells annotators is heard, also where they seem to be alike.
