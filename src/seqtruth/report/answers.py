@@ -70,7 +70,7 @@ def _usable(result: Result, taken: Triage, scores: Evaluation | None, saved: str
         return Answer(question, "There are none", "none", tuple(more), "")
     if kind == "unchecked":
         more.append(
-            "No sentence was labelled by two annotators, so that nothing speaks for or against them."
+            "No sentence was labelled by two annotators, so that no person confirms another."
         )
         ask = f"seqtruth next {saved} -n 100" if _can_ask(result) else command
         return Answer(question, "Nobody checked them", "none", tuple(more), ask)

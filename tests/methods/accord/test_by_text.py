@@ -46,6 +46,7 @@ def test_people_of_all_kinds_with_one_label_a_sentence(
     found = result.provenance["by_text"]["reliability"]
     assert found["spammer"] < 0.3
     assert min(found["careful-1"], found["careful-2"]) > found["sloppy-1"] > found["spammer"]
+    assert result.annotators.weight.argmin() == result.annotators.names.index("spammer")
     assert any("judged by a tagger" in text for text in result.warnings)
     right = st.evaluate(result, gold).precision
     assert result.span_confidence().mean() < right + 0.05  # no more is claimed than is there

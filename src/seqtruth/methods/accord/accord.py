@@ -13,6 +13,7 @@ import numpy as np
 from seqtruth.archive import within
 from seqtruth.engine import Parts
 from seqtruth.errors import ConvergenceWarning, DataWarning, ParameterError
+from seqtruth.methods.accord.by_text import complete
 from seqtruth.methods.accord.calibration import (
     Lines,
     confirmed_lines,
@@ -75,10 +76,12 @@ class Accord(Predicting, Seeded):
        mixture of both (:mod:`~seqtruth.methods.accord.options`), whether the tagger is heard, and whether
        the label chain is beside it, is decided by leaving out each annotator and comparing the labels
        with theirs. Where only pairs overlap, or people miss much, a tagger must be
-       clearly better, and so must a model of sequences. Where annotators are no judges (rules, nobody
-       overlaps), confusion matrices decide alone, and of types on which all sources are silent a tagger
-       that foretells a third of what they claim is heard where nobody speaks
-       (:mod:`~seqtruth.methods.accord.gaps`); what only one annotator saw has the benefit of the doubt;
+       clearly better, and so must a model of sequences. Where next to nobody overlaps, a tagger that
+       learnt from the others tells annotators apart and is heard beside them, if it knows enough
+       (:mod:`~seqtruth.methods.accord.by_text`). Where nobody can judge, confusion matrices decide
+       alone, and of types on which all sources are silent a tagger that foretells a third of what they
+       claim is heard where nobody speaks (:mod:`~seqtruth.methods.accord.gaps`); what only one
+       annotator saw has the benefit of the doubt;
        where there is next to nothing to learn from (fewer than 40 marked places), a vote.
     6. **Labels** are the spans worth naming (:mod:`~seqtruth.kernels.span_decoding`); confidences are
        corrected, type by type, by what held-out annotators confirm
@@ -89,8 +92,8 @@ class Accord(Predicting, Seeded):
     example comes from all documents, or from a sample of them in a crowd of more than 500,000 tokens or
     6,000,000 annotations (:mod:`seqtruth.engine.sample`, ``docs/scale.md``).
 
-    What was found out is in ``result.provenance`` (``"chosen"``, ``"copies"``, ``"silence"``), and what
-    a person should know before trusting the labels in ``result.warnings``.
+    What was found out is in ``result.provenance`` (``"chosen"``, ``"copies"``, ``"silence"``,
+    ``"by_text"``), and what a person should know before trusting the labels in ``result.warnings``.
 
     Parameters
     ----------
@@ -190,11 +193,14 @@ def outcome(run: Run, state: State, tagger: Tagger | None = None) -> Outcome:
         log.info("labelling all parts")
         labels, sums = labeller, _seen(parts).add_up(labeller.sums)
     confusion = run.confusion(sums["counts"])
+    weight = information(confusion, sums["prior"])
+    if run.by_text is not None:
+        weight = complete(run.by_text.reliability)
     against = int(sums["against"][0]) if name.endswith(HEARD) else 0
     for notice in run.notices(confusion, against):
         warnings.warn(notice, DataWarning, stacklevel=2)
     return Outcome(
-        labels, information(confusion, sums["prior"]), tagger=tagger,
+        labels, weight, tagger=tagger,
         confusion=confusion.astype(np.float32), fitted=fitted,
         reads=parts.facts.has_text, notes=run.notes(state, name, scores),
         judged=within(sums, "judged") or None,

@@ -89,13 +89,19 @@ def table_of(reliability: F64, usual: F64) -> F64:
 
     Parameters
     ----------
-    reliability : float64[W]; of new annotators, who have none (nan), it is the mean of the others.
+    reliability : float64[W], see :func:`complete`.
     usual : float64[L], how often each label is given.
     """
-    mean = float(np.nanmean(reliability)) if np.isfinite(reliability).any() else BEST
-    rho = np.minimum(np.where(np.isfinite(reliability), reliability, mean), BEST)[:, None, None]
+    rho = np.minimum(complete(reliability), BEST)[:, None, None]
     found = rho * np.eye(len(usual)) + (1 - rho) * usual[:, None]
     return np.ascontiguousarray(np.log(found)[:, None])
+
+
+def complete(reliability: F64) -> F64:
+    """Reliabilities; those of new annotators, who have none (nan), are the mean of the others."""
+    told = np.isfinite(reliability)
+    mean = float(reliability[told].mean()) if told.any() else BEST
+    return np.where(told, reliability, mean)
 
 
 def next_to_nobody_overlaps(totals: Totals) -> bool:

@@ -28,7 +28,7 @@ from seqtruth.methods.accord.annotators import (
     pseudo_counts,
     slips_of,
 )
-from seqtruth.methods.accord.by_text import table_of
+from seqtruth.methods.accord.by_text import complete, table_of
 from seqtruth.methods.accord.calibration import (
     Lines,
     finished,
@@ -108,6 +108,8 @@ def update(fitted: Fitted, change: Change, reach: str, method: Accord) -> Update
     a = pseudo_counts(now.sums["final/counts"], told)
     confusion = np.asarray(a / a.sum(axis=-1, keepdims=True))
     weight = information(confusion, now.sums["final/prior"])
+    if "reliability" in now.sums:
+        weight = complete(now.sums["reliability"])
     return Updated(now, region, decision, weight, confusion.astype(np.float32))
 
 
