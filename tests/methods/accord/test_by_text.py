@@ -72,6 +72,15 @@ def _rows(crowd: Crowd, kept: np.ndarray) -> Crowd:
     )  # fmt: skip
 
 
+def test_one_person_beside_others_who_mark_at_random(gold: Crowd) -> None:
+    crowd = st.simulate(gold, "careful,spammer")
+    result = st.Accord(predictor=QUICK).fit(crowd)
+    assert result.provenance["not_heard"] == ["spammer"]
+    assert result.provenance["by_text"]["reliability"]["spammer"] == 0
+    alone = st.MajorityVote().fit(crowd.select_annotators(["careful"]))
+    assert f1(result, gold) > f1(alone, gold) + 1
+
+
 def test_where_the_text_tells_nothing_labels_stay_what_they_are() -> None:
     rng = np.random.default_rng(1)
     words = [[f"w{n}" for n in rng.integers(0, 9, 6)] for _ in range(120)]

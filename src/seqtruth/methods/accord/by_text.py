@@ -11,7 +11,8 @@ gives by looking, the others being given as labels are usual,
     P_j(c | t) = ρ_j [c = t] + (1 - ρ_j) π(c).
 
 The tagger is then heard beside annotators as ever, if they differ more than chance lets them, or if it
-foretells a good part of what they say. Elsewhere nothing was learnt, and labels stay what they are.
+foretells a good part of what they say. Elsewhere nothing was learnt, and labels stay what they are. The same
+goes for one annotator beside others who mark at random (:mod:`~seqtruth.methods.accord.learnable`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from seqtruth.kernels.arrays import F32, F64, I64, Bool, Tags
 from seqtruth.kernels.chain import Chain, forward_backward, viterbi
 from seqtruth.methods.accord.opinions import clamp
 from seqtruth.methods.bayes.sequence_model import label_scores
-from seqtruth.methods.crossfit import cross_fit
+from seqtruth.methods.crossfit import cross_fit, usable
 from seqtruth.methods.marked import Totals
 from seqtruth.predictors.base import Potentials, Predictor
 
@@ -114,7 +115,7 @@ def next_to_nobody_overlaps(totals: Totals) -> bool:
 def judge_by_text(
     crowd: Crowd,
     known: Tags | None,
-    usable: Bool,
+    heard: Bool,
     members: Sequence[Predictor],
     folds: int,
     seed: int,
@@ -124,25 +125,30 @@ def judge_by_text(
     Parameters
     ----------
     crowd, known : annotations, and labels known beforehand.
-    usable : bool[S], sentences to learn from.
+    heard : bool[W], annotators who are not known to mark at random.
     members : predictors, of which the first is asked.
     folds, seed : for cross-fitting.
     """
-    log.info("next to nobody overlaps: a tagger is asked what annotators would have said")
+    log.info("agreement tells nothing: a tagger is asked what annotators would have said")
     scheme, offsets = crowd.scheme, crowd.corpus.token_offsets
     usual = (
         np.bincount(crowd.tags[crowd.tags >= 0], minlength=crowd.n_labels) + 1.0 / crowd.n_labels
     )
     usual = usual / usual.sum()
-    equal = table_of(np.full(crowd.n_annotators, BEST), usual)
-    targets = _posterior(crowd, known, equal, None)
-    said = cross_fit(members[:1], crowd.corpus, scheme, targets, usable, folds, seed, 0).opinions[0]
+    equal = table_of(np.where(heard, BEST, 0.0), usual)
+    targets, learnt = _posterior(crowd, known, equal, None), usable(crowd, known)
+    said = cross_fit(members[:1], crowd.corpus, scheme, targets, learnt, folds, seed, 0).opinions[0]
     chain = said.chain.times(Chain.legal(scheme.grammar))
     scores = clamp(said.scores.astype(np.float64), known)
     path = viterbi(scores, offsets, chain)
     counted = _counted(crowd, path, forward_backward(scores, offsets, chain).marginals)
+    sane = heard[counted.annotator]
+    counted = _Counted(
+        counted.annotator[sane], counted.common[sane], counted.expected[sane], counted.named[sane]
+    )
     reliability, chance = _compared(counted, crowd.n_annotators)
     foretold = float(counted.common.sum() / max(counted.named.sum(), 1e-9))
+    reliability = np.where(heard, reliability, 0.0)
     if chance >= CHANCE and foretold < FORETELLS:
         return None
     found = ByText(reliability, usual, foretold, chance, targets)

@@ -14,8 +14,8 @@ from seqtruth.plural import count
 MOSTLY, OFTEN = 0.6, 20
 #: Said where the text told annotators apart.
 BY_TEXT = (
-    "next to no marked token was labelled by two annotators: how reliable each is was judged by a tagger that"
-    " learnt from the others, and it is heard beside them"
+    "agreement cannot tell here who is reliable: each annotator was judged by a tagger that learnt from the"
+    " others, and it is heard beside them"
 )
 #: So many findings of one kind are named one by one.
 NAMED = 5

@@ -131,11 +131,10 @@ class Run:
         self.judged = bool(totals.places[0] >= FEW) and several and may_judge(totals, silence)
         learnable = bool(self.members) and bool(totals.places[0] >= ENOUGH)
         #: What the text says of annotators, where agreement does not.
-        settings = self.members, method.folds, method.seed
-        asks = learnable and next_to_nobody_overlaps(totals)
-        self.by_text = (
-            judge_by_text(self.crowd, self.known, self.usable, *settings) if asks else None
-        )
+        self.by_text = None
+        if learnable and (next_to_nobody_overlaps(totals) or not several):
+            asked = self.crowd, self.known, copies.weight > 0, self.members
+            self.by_text = judge_by_text(*asked, method.folds, method.seed)
         self.judged = self.judged and self.by_text is None
         self.hears = learnable and (self.judged or self.by_text is not None)
         #: bool[K]: types of which a predictor is heard where nobody speaks.
