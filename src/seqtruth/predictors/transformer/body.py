@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from seqtruth.archive import Arrays, within
+from seqtruth.archive import Arrays, under, within
 from seqtruth.errors import MissingExtraError, ParameterError
 from seqtruth.kernels.arrays import F32, I64
 from seqtruth.predictors.torch.lexicon import batches
 from seqtruth.predictors.torch.network import single_thread
-from seqtruth.predictors.transformer.checkpoint import build, check_reader, harmless
+from seqtruth.predictors.transformer.checkpoint import check_reader
+from seqtruth.predictors.transformer.stored import (
+    BODY,
+    TEXTS,
+    Numbers,
+    check_shapes,
+    fill,
+    model_arrays,
+    model_of,
+    tensor_arrays,
+)
 from seqtruth.predictors.transformer.text import NO_CASE, PieceCorpus, Reader
-from seqtruth.schema import Column, Schema
+from seqtruth.schema import Schema
 from seqtruth.stopping import check_stop
 
 try:
-    import tokenizers
     import torch
     from torch import Tensor, nn
 except ImportError as error:
     raise MissingExtraError("transformers", "transformers", "a transformer tagger") from error
+
+
+#: Where the parameters that are not pretrained stand among the arrays.
+OWN = "own"
 
 
 def pick_device(asked: str) -> torch.device:
@@ -138,46 +150,16 @@ class Body:
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Configuration, tokenizer and parameters as JSON values and plain arrays."""
-        reader = self.reader
-        meta = {"pad": reader.pad, "unknown": reader.unknown, "longest": reader.longest}
-        tensors = {f"own/{name}": tensor for name, tensor in self.own.items()}
-        tensors |= {f"body/{name}": tensor for name, tensor in self.model.state_dict().items()}
-        arrays: Arrays = {k: v.detach().cpu().numpy().copy() for k, v in tensors.items()}
-        texts = {
-            "config": json.dumps(harmless(self.model.config.to_dict()), default=str),
-            "tokenizer": reader.tokenizer.to_str(),
-        }
-        return meta, arrays | {k: np.frombuffer(t.encode(), np.uint8) for k, t in texts.items()}
+        meta = Numbers.of(self.reader)._asdict()
+        return meta, under(tensor_arrays(self.own), OWN) | model_arrays(self.model, self.reader)
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: Arrays, n_labels: int, *, case: bool) -> Body:
         """Inverse of :meth:`state`; ValueError where anything does not fit."""
-        folders = ("own", "body")
-        texts = {name: Column("bytes", (f"bytes of {name}",)) for name in ("config", "tokenizer")}
-        Schema(texts, folders=folders).check(arrays)
-        config, cutter = (arrays[name].tobytes().decode() for name in ("config", "tokenizer"))
-        try:
-            tokenizer = tokenizers.Tokenizer.from_str(cutter)
-        except Exception as error:  # the Rust library raises nothing narrower
-            raise ValueError(f"the tokenizer is damaged ({error})") from error
-        reader = Reader(tokenizer, *(int(meta[name]) for name in ("pad", "unknown", "longest")))
-        with torch.device("meta"):  # shapes without memory: nothing large is made on a file's word
-            plan = build(config)
-        _check_shapes(plan.state_dict(), within(arrays, "body"))
-        made = cls(build(config), reader, n_labels, case=case)
-        _check_shapes(made.own, within(arrays, "own"))
-        with torch.no_grad():
-            for folder, tensors in (("own", made.own), ("body", made.model.state_dict())):
-                for name, values in within(arrays, folder).items():
-                    tensors[name].copy_(torch.from_numpy(values.copy()))
+        Schema(TEXTS, folders=(OWN, BODY)).check(arrays)
+        numbers = Numbers(*(int(meta[name]) for name in Numbers._fields))
+        made = cls(*model_of(arrays, numbers), n_labels, case=case)
+        own = within(arrays, OWN)
+        check_shapes(made.own, own)
+        fill(made.own, own)
         return made
-
-
-def _check_shapes(wanted: dict[str, Tensor], arrays: Arrays) -> None:
-    kinds = {True: "float", False: "int"}
-    Schema(
-        {
-            name: Column(kinds[tensor.is_floating_point()], tuple(tensor.shape))
-            for name, tensor in wanted.items()
-        }
-    ).check(arrays)
