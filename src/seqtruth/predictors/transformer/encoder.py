@@ -15,6 +15,7 @@ NAACL, section 5.3. doi:10.18653/v1/N19-1423
 
 from __future__ import annotations
 
+import logging
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
@@ -27,6 +28,7 @@ from seqtruth.data.ragged import gather
 from seqtruth.errors import MissingExtraError
 from seqtruth.kernels.arrays import F32, I64
 from seqtruth.kernels.threads import threads
+from seqtruth.plural import count
 from seqtruth.predictors.torch.directions import principal_directions, usual_lines
 from seqtruth.predictors.torch.lexicon import batches
 from seqtruth.predictors.torch.network import single_thread
@@ -41,6 +43,8 @@ try:
     import torch
 except ImportError as error:
     raise MissingExtraError("transformers", "transformers", "a transformer that reads") from error
+
+log = logging.getLogger("seqtruth")
 
 #: Layers whose states a word is, counted from the last.
 LAYERS = 4
@@ -117,6 +121,7 @@ class Encoder:
 
     def _read(self, texts: list[Words]) -> list[F32]:
         """float32[n, D] of each text."""
+        log.info("an encoder reads %s", count(len(texts), "text"))
         corpus = Corpus.of(texts)
         seen = (self._states(corpus) - self.mean) @ self.directions
         seen = np.round(seen * 2.0**DIGITS) * np.float32(2.0**-DIGITS)
