@@ -25,7 +25,7 @@ import numpy as np
 from seqtruth.archive import Arrays
 from seqtruth.data.corpus import Corpus
 from seqtruth.data.ragged import gather
-from seqtruth.errors import MissingExtraError
+from seqtruth.errors import InputError, MissingExtraError
 from seqtruth.kernels.arrays import F32, I64
 from seqtruth.kernels.threads import threads
 from seqtruth.plural import count
@@ -164,7 +164,11 @@ class Encoder:
         sizes = SCHEMA.check(arrays)
         model, reader = model_of(arrays, Numbers(*map(int, arrays["numbers"])))
         made = cls(model, reader, arrays["mean"], arrays["directions"])
-        if sizes["states"] != made._states(Corpus.of([["a"]])).shape[1]:
+        try:
+            states = made._states(Corpus.of([["a"]])).shape[1]
+        except Exception as error:  # torch has no family of errors
+            raise ValueError(f"the model cannot read ({error})") from error
+        if sizes["states"] != states:
             raise ValueError("directions do not fit the model")
         return made
 
@@ -195,4 +199,11 @@ def load_encoder(checkpoint: str) -> Encoder:
     ----------
     checkpoint : its folder, or its name on the Hugging Face hub.
     """
-    return Encoder(*load(checkpoint))
+    model, reader = load(checkpoint)
+    try:
+        return Encoder(model, reader)
+    except (RuntimeError, AttributeError, IndexError, TypeError, ValueError) as error:
+        raise InputError(
+            "this model cannot read for another", where=checkpoint, got=str(error),
+            fix="give an encoder with hidden states, such as BERT and its kin",
+        ) from error  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seqtruth.archive import Arrays, under, within
+from seqtruth.data.corpus import Corpus
 from seqtruth.errors import MissingExtraError
 from seqtruth.predictors.transformer.checkpoint import build, check_reader, harmless
 from seqtruth.predictors.transformer.text import Reader
@@ -63,11 +64,7 @@ def model_of(arrays: Arrays, numbers: Numbers) -> tuple[Any, Reader]:
         {k: a for k, a in arrays.items() if k in TEXTS or k.startswith(f"{BODY}/")}
     )
     config, cutter = (arrays[name].tobytes().decode() for name in ("config", "tokenizer"))
-    try:
-        tokenizer = tokenizers.Tokenizer.from_str(cutter)
-    except Exception as error:  # the Rust library raises nothing narrower
-        raise ValueError(f"the tokenizer is damaged ({error})") from error
-    reader = Reader(tokenizer, *numbers)
+    reader = _reader(cutter, numbers)
     with torch.device("meta"):  # shapes without memory: nothing large is made on a file's word
         plan = build(config)
     weights = within(arrays, BODY)
@@ -76,6 +73,18 @@ def model_of(arrays: Arrays, numbers: Numbers) -> tuple[Any, Reader]:
     fill(model.state_dict(), weights)
     check_reader(reader, model)
     return model, reader
+
+
+def _reader(cutter: str, numbers: Numbers) -> Reader:
+    """A reader that has been tried."""
+    try:
+        reader = Reader(tokenizers.Tokenizer.from_str(cutter), *numbers)
+        reader.encode(Corpus.of([["a", "Tried", "1"]]))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # the Rust library raises nothing narrower, and panics
+        raise ValueError(f"the tokenizer is damaged ({error})") from error
+    return reader
 
 
 def check_shapes(wanted: dict[str, Tensor], arrays: Arrays) -> None:
